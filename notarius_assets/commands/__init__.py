@@ -1,0 +1,1 @@
+"""What the verbs of `notarius` do; `cli` only reads their arguments."""

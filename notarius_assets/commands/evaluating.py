@@ -1,0 +1,90 @@
+"""`evaluate`: published records against gold files."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+from notarius_assets.commands.terminal import json_out, note, out, table
+from notarius_assets.errors import ConfigurationError
+from notarius_assets.evaluation import (
+    Gold,
+    Prediction,
+    evaluate,
+    from_documents,
+    load_gold,
+    relatedness,
+    session_candidates,
+)
+from notarius_assets.evaluation import report
+from notarius_assets.evaluation.layers import LAYERS
+from notarius_assets.flow.steps import lane_document
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake.tables import CHUNKS, UNITS
+
+
+def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: bool) -> int:
+    """Score the sessions that gold files belong to; `PATH=SESSION` says which, where the names do not."""
+    pairs: list[tuple[Gold, Prediction]] = []
+    starts: dict[str, list[int]] = {}
+    related: list[tuple[str, float]] = []
+    for given in golds:
+        path, _, named = given.partition("=")
+        gold = load_gold(Path(path))
+        source_id = _session(workspace, Path(path), gold, named)
+        prediction = _prediction(workspace, source_id, gold)
+        pairs.append((gold, prediction))
+        manifest = workspace.store.manifest(source_id)
+        units = workspace.store.units(manifest.published[UNITS])
+        rows = workspace.store.read(manifest.published[CHUNKS]).to_pylist()
+        starts[gold.label] = [row["start_unit_id"] for row in rows]
+        aliases = {n.name: n.aliases for n in workspace.pipeline.references.npcs}
+        related.append((gold.label, relatedness(prediction, units, aliases)))
+    found = evaluate(pairs, lambda label, unit: bisect_right(starts[label], unit))
+    if as_json:
+        json_out({**report.as_json(found), "relatedness": dict(related)})
+        return 0
+    shown = report.rows(found, kinds=kinds)
+    table(report.COLUMNS, [[row[c] for c in report.COLUMNS] for row in shown])
+    out(
+        "Share of records whose evidence says the name: "
+        + ", ".join(f"{label} {share:.2f}" for label, share in related)
+    )
+    lacking = report.lacking_lines(found)
+    out("The gold set has every case of the specification's list." if not lacking else "Cases the gold set lacks:")
+    for line in lacking:
+        out(f"  {line}")
+    return 0
+
+
+def _session(workspace: Workspace, path: Path, gold: Gold, named: str) -> str:
+    published = {
+        m.source_id.partition("/")[2]: m
+        for m in workspace.store.manifests()
+        if UNITS in m.published and m.source_id.startswith(f"{workspace.pipeline.campaign}/")
+    }
+    tried = (named.rpartition("/")[2],) if named else session_candidates(path, gold)
+    for slug in tried:
+        manifest = published.get(slug)
+        if manifest and (named or manifest.published[UNITS].rows == gold.length):
+            if named and manifest.published[UNITS].rows != gold.length:
+                note(f"notarius: {path}: {gold.length} turns, but {slug} has {manifest.published[UNITS].rows} units")
+            return manifest.source_id
+    raise ConfigurationError(
+        f"{path}: no session of this pipeline belongs to it (tried {', '.join(tried)})",
+        next_step=f"run the session first, or name it: {path}=SESSION",
+    )
+
+
+def _prediction(workspace: Workspace, source_id: str, gold: Gold) -> Prediction:
+    published = workspace.store.manifest(source_id).published
+    documents = {}
+    roots = []
+    for bound in workspace.pipeline.lanes:
+        roots.append(bound.lane.root)
+        entry = published.get(bound.lane.table)
+        if entry:
+            documents[bound.lane.root] = lane_document(workspace, bound.lane, entry)
+    known = [r for layer in LAYERS for r in (layer.entities, layer.events) if r in roots]
+    return from_documents(documents, gold.first, empty_if_absent=known)

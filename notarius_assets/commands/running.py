@@ -1,0 +1,140 @@
+"""`run`, `status`, `check`: do what is not current, say what is."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from notarius_assets.commands.sessions import choose
+from notarius_assets.commands.terminal import json_out, note, out, table
+from notarius_assets.flow.currency import SessionState, SessionStatus, statuses
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake import history
+
+
+def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: bool, quiet: bool, as_json: bool) -> int:
+    """Run every chosen session that is not current; return the exit code."""
+    started = time.monotonic()
+    before = statuses(workspace, choose(workspace, names))
+    todo = [s for s in before if force or s.to_do]
+    if dry_run:
+        return _dry_run(before, todo, as_json)
+    after = {s.source_id: s for s in before}
+    interrupted = False
+    if todo:
+        try:
+            _run_all(workspace, todo, after, force=force, quiet=quiet)
+        except KeyboardInterrupt:
+            interrupted = True
+    history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes])
+    done = [after[s.source_id] for s in before]
+    if as_json:
+        json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted})
+    else:
+        _last_lines(done, len(todo), time.monotonic() - started, quiet)
+    if interrupted:
+        note("notarius: interrupted; what was accepted stays, run again to go on")
+        return 130
+    return 0 if all(s.state is SessionState.CURRENT for s in done) else 1
+
+
+def _run_all(
+    workspace: Workspace, todo: Sequence[SessionStatus], after: dict[str, SessionStatus], *, force: bool, quiet: bool
+) -> None:
+    # dagster takes a second to import: only here
+    from notarius_assets.orchestration.runner import runner
+
+    every = tuple(t.table for t in todo[0].tables)
+    with runner(workspace) as running:
+        running.add_partitions([s.file for s in todo if s.file])
+        for n, session in enumerate(todo, 1):
+            if session.file is None:
+                continue
+            begun = time.monotonic()
+            ended = running.run(session.file, every if force else session.to_do).status
+            after[session.source_id] = ended
+            if not quiet:
+                took = f"{time.monotonic() - begun:.1f} s"
+                note(f"[{n}/{len(todo)}] {session.source_id}: {ended.state} ({took}){_why(ended)}")
+
+
+def _why(session: SessionStatus) -> str:
+    worst = session.worst
+    return f" {worst.table}: {worst.reason}" if worst and worst.reason else ""
+
+
+def _dry_run(before: Sequence[SessionStatus], todo: Sequence[SessionStatus], as_json: bool) -> int:
+    if as_json:
+        json_out({"sessions": [_as_json(s) for s in before], "to_run": [s.source_id for s in todo]})
+        return 0
+    for session in todo:
+        out(f"{session.source_id}: would run, {session.state}{_because(session)}")
+    out(f"{len(todo)} of {len(before)} sessions would run.")
+    return 0
+
+
+def _because(session: SessionStatus) -> str:
+    parts = sorted({p for t in session.tables for p in t.because if not p.startswith("transcript_")})
+    return f" because of {', '.join(parts)}" if parts else ""
+
+
+def _last_lines(done: Sequence[SessionStatus], ran: int, seconds: float, quiet: bool) -> None:
+    counts = Counter(s.state for s in done)
+    bad = [s for s in done if s.state is not SessionState.CURRENT]
+    listed = ", ".join(f"{counts[state]} {state}" for state in SessionState if counts[state]) or "no session"
+    if not quiet or bad:
+        out(f"{len(done)} sessions: {listed}. {ran} run in {seconds:.1f} s.")
+    for session in bad:
+        worst = session.worst
+        if worst is None:
+            continue
+        reason = worst.reason or _because(session).strip() or "not run"
+        step = f". Next: {worst.next_step}" if worst.next_step else ""
+        out(f"{session.source_id}: {session.state}: {worst.table}: {reason}{step}")
+
+
+def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> int:
+    """Print what is current, what is not and why, and what holds a session's published set back."""
+    found = statuses(workspace, choose(workspace, names))
+    if as_json:
+        json_out({"sessions": [_as_json(s) for s in found]})
+        return 0
+    rows = []
+    for session in found:
+        worst = session.worst
+        why = (worst.reason if worst else None) or _because(session).strip()
+        if session.held_back:
+            why = f"{why + '; ' if why else ''}{', '.join(session.held_back)} held back by {', '.join(session.waiting_for)}"
+        rows.append((session.source_id, str(session.state), worst.table if worst else "", why))
+    table(("session", "state", "table", "why"), rows)
+    orphans = _without_transcript(workspace)
+    if orphans and not names:
+        out(f"{len(orphans)} sessions in the lake have no transcript any more: {', '.join(orphans)}")
+    counts = Counter(s.state for s in found)
+    out(", ".join(f"{counts[state]} {state}" for state in SessionState if counts[state]) or "no session")
+    return 0
+
+
+def _without_transcript(workspace: Workspace) -> list[str]:
+    present = {s.source_id for s in workspace.pipeline.sessions()}
+    return [m.source_id for m in workspace.store.manifests() if m.source_id not in present]
+
+
+def _as_json(session: SessionStatus) -> dict[str, object]:
+    return {
+        "source_id": session.source_id,
+        "state": str(session.state),
+        "held_back": list(session.held_back),
+        "waiting_for": list(session.waiting_for),
+        "tables": [
+            {
+                "table": t.table,
+                "state": str(t.state),
+                "because": list(t.because),
+                "reason": t.reason,
+                "next_step": t.next_step,
+            }
+            for t in session.tables
+        ],
+    }

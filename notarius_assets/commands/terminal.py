@@ -1,0 +1,79 @@
+"""Print for people and for programs: text to stdout, progress and problems to stderr."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def out(text: str = "") -> None:
+    """Print a line to stdout."""
+    sys.stdout.write(safe(text) + "\n")
+
+
+def note(text: str) -> None:
+    """Print a line to stderr."""
+    sys.stderr.write(safe(text) + "\n")
+
+
+def safe(text: str) -> str:
+    """Return text without control characters: a transcript must not drive the terminal."""
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") or c == "\u200d" else "\ufffd" for c in text
+    )
+
+
+def json_out(value: Any) -> None:
+    """Print one JSON document to stdout."""
+    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=str))
+    sys.stdout.buffer.flush()
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a terminal that honours NO_COLOR and knows whether anybody looks."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+    """Print a table; numbers to the right, text never read as markup."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    kept = [list(row) for row in rows]
+    shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for n, name in enumerate(head):
+        numbers = bool(kept) and all(isinstance(r[n], int | float) or r[n] is None for r in kept)
+        shown.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
+    for row in kept:
+        shown.add_row(*(Text(_cell(v)) for v in row))
+    terminal = console()
+    if not terminal.is_terminal:
+        terminal.width = 160
+    terminal.print(shown)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value))
+    return safe(str(value)).replace("\n", " ")
+
+
+def as_dicts(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Mapping[str, Any]]:
+    """Return rows as dictionaries, for JSON."""
+    return [dict(zip(head, row, strict=True)) for row in rows]

@@ -1,0 +1,1 @@
+"""The way of the data as plain functions: extract, normalize, decide what is current, run one step of one session."""

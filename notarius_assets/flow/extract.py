@@ -1,0 +1,114 @@
+"""From chunks to candidates: ask every window, map answers to records, apply the record rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from notarius_assets.campaign import CampaignReferences
+from notarius_assets.lake.attempts import Rejected
+from notarius_assets.lanes.base import Candidate, Lane
+from notarius_assets.models.provider import Provider
+from notarius_assets.models.window import WindowEnd, WindowRequest
+from notarius_assets.references import Registry
+from notarius_assets.transcripts.chunks import ChunkLimits, neighbours
+from notarius_assets.transcripts.model import Chunk, Unit
+from notarius_assets.validators import chain
+from notarius_assets.validators.base import Allow, Context, Item, Validator, Verdict, View, WindowState
+from notarius_assets.validators.shape import problem
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """What one window gave: its end, and the answer's items as they stood."""
+
+    window: WindowState
+    answers: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What all windows of a session and lane gave, after the record rules."""
+
+    candidates: tuple[Candidate, ...]
+    rejected: tuple[Rejected, ...]
+    windows: tuple[WindowState, ...]
+    verdicts: tuple[Verdict, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def proposed(self) -> int:
+        """How many candidates were proposed."""
+        return len(self.candidates) + len(self.rejected)
+
+
+def request(
+    lane: Lane,
+    source_id: str,
+    chunk: Chunk,
+    units: tuple[Unit, ...],
+    limits: ChunkLimits,
+    campaign: CampaignReferences,
+    registries: Mapping[str, Registry],
+) -> WindowRequest:
+    """Return all that a provider may see of one chunk."""
+    before, after = neighbours(chunk, units, limits)
+    projection = lane.slots[0].project(registries[lane.slots[0].name]) if lane.slots else None
+    return WindowRequest(lane.key, source_id, chunk.chunk_id, chunk.units, before, after, campaign, projection)
+
+
+def extract(lane: Lane, window: WindowRequest, model: Provider) -> ChunkResult:
+    """Ask one window. An answer that is not `{"<root>": [...]}` ends as `invalid`; nothing is guessed from it."""
+    answer = model.answer(lane, window)
+    payload = answer.payload
+    end, reason = answer.end, answer.reason
+    items: tuple[Any, ...] = ()
+    if end.answered:
+        if payload is None or list(payload) != [lane.root] or not isinstance(payload[lane.root], list):
+            end, reason = WindowEnd.INVALID, "not_the_private_response"
+        else:
+            items = tuple(payload[lane.root])
+            end = WindowEnd.DONE if items else WindowEnd.EMPTY
+    return ChunkResult(WindowState(window.chunk_id, str(end), end.answered, len(items), reason), items)
+
+
+def judge(
+    lane: Lane,
+    validators: Sequence[Validator],
+    results: Sequence[ChunkResult],
+    *,
+    source_id: str,
+    units: tuple[Unit, ...],
+    chunks: Mapping[int, tuple[int, int]],
+    campaign: CampaignReferences,
+    registries: Mapping[str, Registry],
+    allow: Allow,
+) -> Extraction:
+    """Apply the extraction chain to all windows; the order of arrival of `results` does not matter."""
+    ordered = sorted(results, key=lambda r: r.window.chunk_id)
+    items: list[Item] = []
+    for result in ordered:
+        for position, answer in enumerate(result.answers):
+            well_formed = problem(lane.response_item, answer) is None
+            record = lane.to_record(answer, source_id) if well_formed else None
+            items.append(Item(len(items), record, answer, result.window.chunk_id, position))
+    context = Context(
+        lane=lane,
+        source_id=source_id,
+        units=units,
+        chunks=chunks,
+        campaign=campaign,
+        registries=registries,
+        windows=tuple(r.window for r in ordered),
+        allow=allow,
+        proposed=len(items),
+    )
+    judged = chain.run(validators, View(tuple(items)), context)
+    kept = [i for i in items if i.index not in judged.condemned]
+    rejected = [
+        Rejected.of(items[index].chunk_id or 0, items[index].position, rule, finding.code, items[index].answer)
+        for index, (rule, finding) in sorted(judged.condemned.items())
+    ]
+    candidates = [Candidate(i.chunk_id or 0, i.position, dict(i.record or {})) for i in kept]
+    return Extraction(tuple(lane.merge(candidates)), tuple(rejected), context.windows, judged.verdicts, judged.reasons)

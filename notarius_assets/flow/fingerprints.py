@@ -1,0 +1,87 @@
+"""What a table was made by and from, as named parts: "stale because of" is the parts that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from notarius_assets.identity import digest
+from notarius_assets.lake.tables import UNITS, candidates_table, lane_table
+from notarius_assets.lanes.schemas import durable_schema
+from notarius_assets.models.provider import Provider
+from notarius_assets.pipeline import BoundLane, Pipeline
+from notarius_assets.references import Registry
+from notarius_assets.transcripts.reader import READERS_VERSION
+
+Parts = Mapping[str, str]
+
+
+def fingerprint(parts: Parts) -> str:
+    """Return the SHA-256 of named parts."""
+    return digest(dict(sorted(parts.items())))
+
+
+def units_code() -> Parts:
+    """Parts of `transcript_units`: the readers."""
+    return {"readers": READERS_VERSION}
+
+
+def chunks_code(pipeline: Pipeline) -> Parts:
+    """Parts of `transcript_chunks`: the limits."""
+    limits = pipeline.chunking
+    return {"chunking": f"{limits.max_units} units, {limits.max_characters} characters"}
+
+
+def candidates_code(pipeline: Pipeline, bound: BoundLane, model: Provider) -> Parts:
+    """Parts of a candidates table: whatever an answer, and what is kept of it, depends on."""
+    lane = bound.lane
+    return {
+        "lane": lane.version,
+        **model.fingerprint_parts(lane),
+        **chunks_code(pipeline),
+        "context": str(pipeline.chunking.context_units),
+        "campaign": digest(pipeline.references.as_json()),
+        "validators": digest([v.key for v in bound.extraction]),
+        "allow": digest([bound.allow.unanswered_share, bound.allow.rejected_share]),
+        "table": digest(str(candidates_table(lane).schema)),
+    }
+
+
+def lane_code(bound: BoundLane) -> Parts:
+    """Parts of a lane's table: lane version, validators, durable schema."""
+    lane = bound.lane
+    return {
+        "lane": lane.version,
+        "validators": digest([v.key for v in bound.normalization]),
+        "schema": digest(durable_schema(lane)),
+        "table": digest(str(lane_table(lane).schema)),
+    }
+
+
+def units_input(file_digest: str) -> Parts:
+    """Inputs of `transcript_units`: the file's bytes."""
+    return {"file": file_digest}
+
+
+def candidates_input(bound: BoundLane, units_digest: str, registries: Mapping[str, Registry]) -> Parts:
+    """Inputs of a candidates table: units and bound registries."""
+    return {UNITS: units_digest, **_registry_parts(bound, registries)}
+
+
+def lane_input(
+    bound: BoundLane, units_digest: str, candidates_digest: str, registries: Mapping[str, Registry]
+) -> Parts:
+    """Inputs of a lane's table: units, candidates and bound registries."""
+    return {
+        UNITS: units_digest,
+        bound.lane.candidates_table: candidates_digest,
+        **_registry_parts(bound, registries),
+    }
+
+
+def chunks_input(units_digest: str) -> Parts:
+    """Inputs of `transcript_chunks`: the units."""
+    return {UNITS: units_digest}
+
+
+def _registry_parts(bound: BoundLane, registries: Mapping[str, Registry]) -> dict[str, str]:
+    return {f"reference {slot}": registries[slot].digest for slot in sorted(bound.bindings)}

@@ -1,0 +1,437 @@
+"""One step of one session: compute, audit, publish or keep aside, and record the attempt.
+
+Dagster's assets and the command line call these; nothing here knows Dagster. A step writes only its own table's files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from notarius_assets.errors import ConfigurationError, NotariusError
+from notarius_assets.flow import fingerprints
+from notarius_assets.flow.extract import extract, judge, request
+from notarius_assets.flow.normalize import audit, normalize
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.identity import digest
+from notarius_assets.lake.attempts import Attempt, State, rejected_json, verdict_json, window_json
+from notarius_assets.lake.manifest import Entry, Manifest
+from notarius_assets.lake.tables import (
+    CHUNKS,
+    CHUNKS_TABLE,
+    UNITS,
+    UNITS_TABLE,
+    candidates_table,
+    chunk_rows,
+    lane_table,
+    record_rows,
+    unit_rows,
+)
+from notarius_assets.lanes.base import Candidate, Lane
+from notarius_assets.lanes.codec import content_digest, encode
+from notarius_assets.pipeline import BoundLane
+from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
+from notarius_assets.transcripts.chunks import chunk
+from notarius_assets.transcripts.model import Chunk, TranscriptError, Unit
+from notarius_assets.transcripts.reader import read_bytes
+from notarius_assets.validators.base import Context, Verdict
+
+
+class BlockedError(NotariusError):
+    """A step can't start: what it needs is missing, rejected, outdated or changed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a step ended. `records` are the table's rows as JSON, for previews; `verdicts` in chain order."""
+
+    attempt: Attempt
+    entry: Entry | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    records: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the table was published."""
+        return self.attempt.state is State.ACCEPTED
+
+    @property
+    def message(self) -> str:
+        """One line: what went wrong and what to do, or that it was accepted."""
+        attempt = self.attempt
+        head = f"{attempt.source_id}: {attempt.table} {attempt.state}"
+        reason = f": {attempt.reason}" if attempt.reason else ""
+        return f"{head}{reason}" + (f". Next: {attempt.next_step}" if attempt.next_step else "")
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What a step has so far; turned into an attempt when it ends."""
+
+    workspace: Workspace
+    source_id: str
+    table: str
+    run_id: str
+    started_at: str
+    lane: Lane | None = None
+    code: Mapping[str, str] = field(default_factory=dict)
+
+    def ended(self, state: State, inputs: Mapping[str, str] | None = None, **rest: Any) -> Attempt:
+        inputs = inputs or {}
+        return Attempt(
+            source_id=self.source_id,
+            table=self.table,
+            number=0,
+            state=state,
+            lane=self.lane.key if self.lane else None,
+            run_id=self.run_id,
+            started_at=self.started_at,
+            ended_at=_now(),
+            code_fingerprint=fingerprints.fingerprint(self.code),
+            input_fingerprint=fingerprints.fingerprint(inputs),
+            code_parts=dict(self.code),
+            input_parts=dict(inputs),
+            **rest,
+        )
+
+    def without_result(self, state: State, error: NotariusError) -> Outcome:
+        attempt = self.ended(state, reason=error.message, next_step=error.next_step)
+        return Outcome(self.workspace.store.record(attempt))
+
+    def accept(
+        self, attempt: Attempt, rows: pa.Table, inputs: Mapping[str, str], schema_name: str
+    ) -> tuple[Attempt, Entry]:
+        store = self.workspace.store
+        # The file and the manifest first: a crash between the two leaves an accepted table whose attempt is missing,
+        # which the next run redoes; the other way round an attempt would name what nobody can read.
+        entry = store.publish(
+            self.source_id,
+            self.table,
+            rows,
+            content_digest=attempt.content_digest or "",
+            attempt=attempt,
+            inputs=inputs,
+            schema_name=schema_name,
+            tables=self.workspace.pipeline.tables,
+        )
+        return store.record(attempt), entry
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def run(workspace: Workspace, table: str, source_id: str, run_id: str = "") -> Outcome:
+    """Run the step that makes a table of a session.
+
+    What goes wrong is recorded as a failed attempt; an unexpected error by its type alone, and raised again.
+    """
+    trial = _Trial(workspace, source_id, table, run_id, _now())
+    try:
+        if table == UNITS:
+            return run_units(workspace, source_id, run_id)
+        if table == CHUNKS:
+            return run_chunks(workspace, source_id, run_id)
+        for bound in workspace.pipeline.lanes:
+            if table == bound.lane.candidates_table:
+                return run_candidates(workspace, bound, source_id, run_id)
+            if table == bound.lane.table:
+                return run_lane(workspace, bound, source_id, run_id)
+    except NotariusError as error:
+        return trial.without_result(State.FAILED, error)
+    except Exception as error:
+        problem = NotariusError(
+            f"internal error {type(error).__name__}", next_step="see the Dagster run for the traceback, and report it"
+        )
+        trial.without_result(State.FAILED, problem)
+        raise
+    raise ConfigurationError(f"no table {table!r} in this pipeline", next_step="reload the code location")
+
+
+def run_units(workspace: Workspace, source_id: str, run_id: str = "") -> Outcome:
+    """Read a session's transcript file into `transcript_units`."""
+    trial = _Trial(workspace, source_id, UNITS, run_id, _now(), code=fingerprints.units_code())
+    found = next((s for s in workspace.pipeline.sessions() if s.source_id == source_id), None)
+    if found is None:
+        return trial.without_result(
+            State.FAILED,
+            NotariusError(
+                f"no transcript file for {source_id}", next_step="put the file back, or delete the partition"
+            ),
+        )
+    try:
+        data = found.path.read_bytes()
+        transcript = read_bytes(data, found.path.name)
+    except TranscriptError as error:
+        return trial.without_result(State.UNREADABLE, error)
+    except OSError as error:
+        problem = NotariusError(f"{found.path.name}: can't be read ({error.strerror})", next_step="check the file")
+        return trial.without_result(State.UNREADABLE, problem)
+    inputs = fingerprints.units_input(hashlib.sha256(data).hexdigest())
+    attempt = trial.ended(
+        State.ACCEPTED,
+        inputs,
+        content_digest=transcript.content_digest,
+        rows=len(transcript.units),
+        notes={
+            "file": found.path.name,
+            "format": transcript.format,
+            "encoding": transcript.encoding,
+            "warnings": [w.as_json() for w in transcript.warnings],
+        },
+    )
+    attempt, entry = trial.accept(attempt, unit_rows(source_id, transcript.units), {}, UNITS_TABLE.name)
+    return Outcome(attempt, entry)
+
+
+def run_chunks(workspace: Workspace, source_id: str, run_id: str = "") -> Outcome:
+    """Cut a session's units into `transcript_chunks`."""
+    code = fingerprints.chunks_code(workspace.pipeline)
+    trial = _Trial(workspace, source_id, CHUNKS, run_id, _now(), code=code)
+    manifest = workspace.store.manifest(source_id)
+    try:
+        units_entry = _needed(workspace, manifest, UNITS)
+    except BlockedError as error:
+        return trial.without_result(State.BLOCKED, error)
+    chunks = chunk(workspace.store.units(units_entry), workspace.pipeline.chunking)
+    table = [[c.chunk_id, c.start_unit_id, c.end_unit_id] for c in chunks]
+    inputs = fingerprints.chunks_input(units_entry.content_digest)
+    # The units' digest is part of it: chunks of other units are other chunks, also where the borders are the same.
+    content = digest([units_entry.content_digest, table])
+    attempt = trial.ended(State.ACCEPTED, inputs, content_digest=content, rows=len(chunks))
+    attempt, entry = trial.accept(
+        attempt, chunk_rows(source_id, chunks), {UNITS: units_entry.content_digest}, CHUNKS_TABLE.name
+    )
+    return Outcome(attempt, entry)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a lane's steps read, all of it accepted and made from the same units."""
+
+    units: tuple[Unit, ...]
+    units_entry: Entry
+    chunks_entry: Entry
+    chunks: Mapping[int, tuple[int, int]]
+    registries: Mapping[str, Registry]
+    registry_entries: Mapping[str, Entry]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        return {
+            UNITS: self.units_entry.content_digest,
+            CHUNKS: self.chunks_entry.content_digest,
+            **{table: e.content_digest for table, e in self.registry_entries.items()},
+        }
+
+
+def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str = "") -> Outcome:
+    """Ask every window of a session and keep the candidates that pass the record rules."""
+    lane, pipeline, model = bound.lane, workspace.pipeline, workspace.model
+    code = fingerprints.candidates_code(pipeline, bound, model)
+    trial = _Trial(workspace, source_id, lane.candidates_table, run_id, _now(), lane, code)
+    try:
+        inputs = inputs_of(workspace, bound, source_id)
+    except BlockedError as error:
+        return trial.without_result(State.BLOCKED, error)
+    chunks = _chunks(inputs)
+    results = []
+    # A registry without records needs no call: nothing could be named.
+    if not any(not r.records for r in inputs.registries.values()):
+        for one in chunks:
+            window = request(
+                lane, source_id, one, inputs.units, pipeline.chunking, pipeline.references, inputs.registries
+            )
+            results.append(extract(lane, window, model))
+    extraction = judge(
+        lane,
+        bound.extraction,
+        results,
+        source_id=source_id,
+        units=inputs.units,
+        chunks=inputs.chunks,
+        campaign=pipeline.references,
+        registries=inputs.registries,
+        allow=bound.allow,
+    )
+    rows_json = [{**c.record, "chunk_id": c.chunk_id, "position": c.position} for c in extraction.candidates]
+    table = candidates_table(lane)
+    rows = record_rows(table, source_id, rows_json)
+    parts = fingerprints.candidates_input(bound, inputs.units_entry.content_digest, inputs.registries)
+    attempt = trial.ended(
+        State.REJECTED if extraction.reasons else State.ACCEPTED,
+        parts,
+        content_digest=digest([inputs.chunks_entry.content_digest, parts, rows_json]),
+        rows=len(rows_json),
+        proposed=extraction.proposed,
+        windows=[window_json(w) for w in extraction.windows],
+        verdicts=[verdict_json(v) for v in extraction.verdicts],
+        rejected_candidates=[rejected_json(r) for r in extraction.rejected],
+        **_why(extraction.reasons, extraction.verdicts),
+    )
+    if extraction.reasons:
+        return _rejected(trial, attempt, rows, extraction.verdicts, rows_json)
+    attempt, entry = trial.accept(attempt, rows, inputs.digests, table.name)
+    return Outcome(attempt, entry, extraction.verdicts, rows_json)
+
+
+def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str = "") -> Outcome:
+    """Normalize a session's candidates, audit the document, and publish it if no blocking validator failed."""
+    lane, store = bound.lane, workspace.store
+    code = fingerprints.lane_code(bound)
+    trial = _Trial(workspace, source_id, lane.table, run_id, _now(), lane, code)
+    try:
+        inputs = inputs_of(workspace, bound, source_id)
+        candidates_entry = _needed(
+            workspace, store.manifest(source_id), lane.candidates_table, inputs.units_entry.content_digest
+        )
+        _same_registries(candidates_entry, inputs)
+    except BlockedError as error:
+        return trial.without_result(State.BLOCKED, error)
+    fields = (*(f for f in lane.response_item.model_fields if f != "ranges"), "source_refs")
+    candidates = [
+        Candidate(row["chunk_id"], row["position"], {k: row[k] for k in fields})
+        for row in store.read(candidates_entry).to_pylist()
+    ]
+    artifact = normalize(lane, candidates, source_id, inputs.registries)
+    result = audit(bound.normalization, {lane.root: artifact.records}, context_of(workspace, bound, source_id, inputs))
+    parts = fingerprints.lane_input(
+        bound, inputs.units_entry.content_digest, candidates_entry.content_digest, inputs.registries
+    )
+    attempt = trial.ended(
+        State.REJECTED if result.rejects else State.ACCEPTED,
+        parts,
+        content_digest=artifact.digest,
+        rows=len(artifact.records),
+        proposed=len(candidates),
+        verdicts=[verdict_json(v) for v in result.verdicts],
+        **_why(result.reasons, result.verdicts),
+    )
+    rows = record_rows(lane_table(lane), source_id, list(artifact.records))
+    if result.rejects:
+        return _rejected(trial, attempt, rows, result.verdicts, artifact.records)
+    made_from = {**inputs.digests, lane.candidates_table: candidates_entry.content_digest}
+    attempt, entry = trial.accept(attempt, rows, made_from, lane.schema_name)
+    return Outcome(attempt, entry, result.verdicts, artifact.records)
+
+
+def context_of(workspace: Workspace, bound: BoundLane, source_id: str, inputs: Inputs) -> Context:
+    """Return what normalization validators may look at."""
+    return Context(
+        lane=bound.lane,
+        source_id=source_id,
+        units=inputs.units,
+        chunks=inputs.chunks,
+        campaign=workspace.pipeline.references,
+        registries=inputs.registries,
+        allow=bound.allow,
+    )
+
+
+def _rejected(
+    trial: _Trial,
+    attempt: Attempt,
+    rows: pa.Table,
+    verdicts: tuple[Verdict, ...],
+    records: Sequence[Mapping[str, Any]],
+) -> Outcome:
+    store = trial.workspace.store
+    attempt = store.record(attempt)
+    store.reject(trial.source_id, trial.table, rows, attempt)
+    return Outcome(attempt, None, verdicts, records)
+
+
+def _why(reasons: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, str]:
+    if not reasons:
+        return {}
+    said = [
+        f"{v.validator.key} found {v.total} ({', '.join(sorted({f.code for f in v.findings}))})"
+        for v in verdicts
+        if v.rejects
+    ]
+    return {"reason": "; ".join(said), "next_step": "notarius show SESSION prints the findings"}
+
+
+def inputs_of(workspace: Workspace, bound: BoundLane, source_id: str) -> Inputs:
+    """Return what a lane's steps read; raises BlockedError that names what is missing, rejected or outdated."""
+    store = workspace.store
+    manifest = store.manifest(source_id)
+    units_entry = _needed(workspace, manifest, UNITS)
+    chunks_entry = _needed(workspace, manifest, CHUNKS, units_entry.content_digest)
+    registries: dict[str, Registry] = {}
+    entries: dict[str, Entry] = {}
+    for slot, source in bound.bindings.items():
+        if isinstance(source, Registry):
+            registries[slot] = source
+            continue
+        entry = _needed(workspace, manifest, source.table, units_entry.content_digest, slot)
+        registries[slot] = read_registry(workspace, source, entry, slot)
+        entries[source.table] = entry
+    spans = {
+        row["chunk_id"]: (row["start_unit_id"], row["end_unit_id"]) for row in store.read(chunks_entry).to_pylist()
+    }
+    return Inputs(store.units(units_entry), units_entry, chunks_entry, spans, registries, entries)
+
+
+def _chunks(inputs: Inputs) -> list[Chunk]:
+    return [Chunk(n, inputs.units[a - 1 : b]) for n, (a, b) in sorted(inputs.chunks.items())]
+
+
+def _needed(
+    workspace: Workspace, manifest: Manifest, table: str, units_digest: str | None = None, slot: str | None = None
+) -> Entry:
+    """Return an accepted entry that may be read now, or say why not."""
+    what = f"reference {slot!r} ({table})" if slot else table
+    source_id = manifest.source_id
+    latest = workspace.store.latest_attempt(source_id, table)
+    entry = manifest.accepted.get(table)
+    if latest is not None and latest.state is not State.ACCEPTED:
+        raise BlockedError(
+            f"{what} was {latest.state} in its latest attempt", next_step=f"correct {table}, then run again"
+        )
+    if entry is None:
+        raise BlockedError(f"{what} is missing", next_step=f"materialize {table} for {source_id} first")
+    if units_digest is not None and entry.inputs.get(UNITS) != units_digest:
+        raise BlockedError(
+            f"{what} is outdated: it was made from an earlier transcript", next_step=f"materialize {table} again"
+        )
+    return entry
+
+
+def read_registry(workspace: Workspace, lane: Lane, entry: Entry, slot: str) -> Registry:
+    """Return an accepted registry; raises BlockedError when its canonical JSON is larger than a slot takes."""
+    records = records_of(lane, workspace.store.read(entry))
+    size = len(encode(lane, records))
+    if size > MAX_REFERENCE_BYTES:
+        raise BlockedError(
+            f"reference {slot!r} ({lane.table}) has {size:,} bytes, at most {MAX_REFERENCE_BYTES:,} are taken",
+            next_step="split the session into smaller transcripts",
+        )
+    return Registry(records, entry.content_digest)
+
+
+def records_of(lane: Lane, rows: pa.Table) -> list[dict[str, Any]]:
+    """Return the durable records of a lane's table, in document order."""
+    return rows.select(list(lane.record.model_fields)).to_pylist()
+
+
+def _same_registries(candidates: Entry, inputs: Inputs) -> None:
+    for slot, registry in inputs.registries.items():
+        if candidates.input_parts.get(f"reference {slot}") != registry.digest:
+            raise BlockedError(
+                f"reference_changed: reference {slot!r} is not the one the candidates were asked with",
+                next_step="materialize the candidates again",
+            )
+
+
+def lane_document(workspace: Workspace, lane: Lane, entry: Entry) -> bytes:
+    """Return the canonical document of an accepted lane table; raises NotariusError if it is not what was accepted."""
+    document = encode(lane, records_of(lane, workspace.store.read(entry)))
+    if content_digest(document) != entry.content_digest:
+        raise NotariusError(f"{entry.file}: not what was accepted", next_step="run the session again with --force")
+    return document

@@ -1,0 +1,46 @@
+"""JSON Schemas generated from the declared shapes; the files in `schemas/` are checked against this in a test."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from notarius_assets.lanes.base import Lane
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@cache
+def durable_schema(lane: Lane) -> dict[str, Any]:
+    """Return the schema of a lane's durable document."""
+    record = lane.record.model_json_schema()
+    definitions = record.pop("$defs", {})
+    return {
+        "$schema": DIALECT,
+        "$id": lane.schema_id,
+        "title": lane.schema_name,
+        "description": lane.table_comment,
+        "type": "object",
+        "additionalProperties": False,
+        "required": [lane.root],
+        "properties": {lane.root: {"type": "array", "items": record}},
+        "$defs": definitions,
+    }
+
+
+def response_schema(lane: Lane) -> dict[str, Any]:
+    """Return the structural schema of a lane's private response; the same for every session."""
+    return lane.response.model_json_schema()
+
+
+def files(lane: Lane) -> dict[str, str]:
+    """Return the schema files of a lane: path below `schemas/`, and text."""
+    return {
+        f"{lane.schema_name}.json": _text(durable_schema(lane)),
+        f"private/{lane.key.replace('/', '-')}.response.json": _text(response_schema(lane)),
+    }
+
+
+def _text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,1 @@
+"""Who answers a window: `rules`, offline; every provider gives the same private response."""

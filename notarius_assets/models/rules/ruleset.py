@@ -1,0 +1,378 @@
+"""The declared rules: the YAML files of this folder, validated, frozen and compiled.
+
+Python holds the machinery; every word list, cue, weight and limit is in the files, where a game master can edit it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import resources
+from typing import Annotated, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from notarius_assets.errors import ConfigurationError
+
+
+def _words(value: Any) -> Any:
+    return frozenset(value.casefold().split()) if isinstance(value, str) else value
+
+
+def _phrases(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return tuple(phrase for part in value.casefold().split(",") if (phrase := " ".join(part.split())))
+
+
+Words = Annotated[frozenset[str], BeforeValidator(_words)]
+"""Single words, separated by white space in the file."""
+
+Phrases = Annotated[tuple[str, ...], BeforeValidator(_phrases)]
+"""Phrases of one or more words, separated by commas in the file."""
+
+
+def _alternatives(phrases: Sequence[str]) -> str:
+    """Return the phrases as one pattern of literal texts, longest first; matching time is linear in the text."""
+    ordered = sorted(phrases, key=lambda p: (-len(p), p))
+    words = "|".join(re.escape(p) for p in ordered if p[0].isalnum())
+    # A phrase that begins with a mark ("'s turn", "[break]") hangs on whatever stands before it.
+    marks = [re.escape(p) for p in ordered if not p[0].isalnum()]
+    return "|".join([*([rf"\b(?:{words})"] if words else []), *marks])
+
+
+def phrase_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern that finds any of the phrases as whole words; one that finds nothing for none."""
+    return re.compile(rf"(?:{_alternatives(phrases)})(?!\w)" if phrases else r"(?!)")
+
+
+def ending_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern that finds any of the phrases at the very end of a text."""
+    return re.compile(rf"(?:{_alternatives(phrases)})\Z" if phrases else r"(?!)")
+
+
+class _Section(BaseModel):
+    """A file's contents: closed to unknown keys, so that a misspelt key is an error and not a silent default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_S = TypeVar("_S", bound=_Section)
+
+
+class WordRules(_Section):
+    """words.yaml: ordinary English."""
+
+    function_words: Words
+    contractions: Words
+    ordinary_words: Words
+
+
+class CommonRules(_Section):
+    """common.yaml: what both lanes know about table talk."""
+
+    dm_labels: Words
+    group_labels: Words
+    titles: Words
+    name_adjectives: Words
+    name_connectors: Words
+    abbreviations: Words
+    articles: Words
+    pointers: Words
+    weak_tokens: Words
+    relations: Words
+    person_nouns: Words
+    creature_nouns: Words
+    label_adjectives: Words
+    mass_markers: Words
+    out_of_game: Phrases
+    scene_markers: Phrases
+    recap_markers: Phrases
+
+    @cached_property
+    def out_of_game_pattern(self) -> re.Pattern[str]:
+        """Finds talk about the show or the table."""
+        return phrase_pattern(self.out_of_game)
+
+    @cached_property
+    def scene_pattern(self) -> re.Pattern[str]:
+        """Finds the beginning of a new scene."""
+        return phrase_pattern(self.scene_markers)
+
+    @cached_property
+    def recap_pattern(self) -> re.Pattern[str]:
+        """Finds the tale of earlier sessions."""
+        return phrase_pattern(self.recap_markers)
+
+
+class CueWeights(_Section):
+    """What one cue adds to a name's score."""
+
+    unfamiliar: float
+    introduction: float
+    answer: float
+    title: float
+    vocative: float
+    spoken_to: float
+    person_verb: float
+    any_verb: float
+    person_noun: float
+    possessive: float
+    pronoun: float
+    plain: float
+    gazetteer: float
+    place: float
+    travel: float
+    place_noun: float
+    article: float
+    thing: float
+    attribute: float
+
+
+class LabelRules(_Section):
+    """When a generic label such as "the barkeep" is reported."""
+
+    minimum_score: float
+    acting: float
+    speaking: float
+    plain: float
+    single_share: float
+    relation_units: int
+
+
+class NpcRules(_Section):
+    """npcs.yaml: who is an NPC."""
+
+    threshold: float
+    cue_cap: int
+    player_share: float
+    weights: CueWeights
+    person_minimum: float
+    players_only_threshold: float
+    opening_only_threshold: float
+    max_ranges: int
+    range_gap: int
+    introductions_anywhere: Phrases
+    introductions_quoted: Phrases
+    name_questions: Phrases
+    person_verbs: Words
+    weak_verbs: Words
+    person_owned: Words
+    spoken_to: Words
+    spoken_to_phrases: Phrases
+    place_words: Words
+    travel_phrases: Phrases
+    belonging_phrases: Phrases
+    place_nouns: Words
+    determiners: Words
+    pronouns: Words
+    thing_nouns: Words
+    thing_words: Words
+    rules_words: Words
+    table_words: Words
+    player_address: Words
+    labels: LabelRules
+
+    @cached_property
+    def introduction_pattern(self) -> re.Pattern[str]:
+        """Finds an introduction right before a name, whoever speaks."""
+        return ending_pattern(self.introductions_anywhere)
+
+    @cached_property
+    def quoted_introduction_pattern(self) -> re.Pattern[str]:
+        """Finds an introduction right before a name in an NPC's own words or the DM's."""
+        return ending_pattern(self.introductions_quoted)
+
+    @cached_property
+    def name_question_pattern(self) -> re.Pattern[str]:
+        """Finds a question for somebody's name."""
+        return phrase_pattern(self.name_questions)
+
+    @cached_property
+    def spoken_to_pattern(self) -> re.Pattern[str]:
+        """Finds, right before a name, that somebody is addressed or met."""
+        return ending_pattern(self.spoken_to_phrases)
+
+    @cached_property
+    def belonging_pattern(self) -> re.Pattern[str]:
+        """Finds, right before a name, that it is a place's, a group's or a thing's."""
+        return ending_pattern(self.belonging_phrases)
+
+    @cached_property
+    def pronoun_pattern(self) -> re.Pattern[str]:
+        """Finds a pronoun that stands for a person."""
+        return phrase_pattern(sorted(self.pronouns))
+
+    @cached_property
+    def travel_pattern(self) -> re.Pattern[str]:
+        """Finds, right before a name, that it is somewhere to go."""
+        return ending_pattern(self.travel_phrases)
+
+
+class InteractionRules(_Section):
+    """npc_interactions.yaml: what an NPC does, and where a passage ends."""
+
+    absence_limit: int
+    lead_limit: int
+    fight_absence_limit: int
+    reply_reach: int
+    answer_reach: int
+    max_ranges: int
+    range_gap: int
+    combat_reach: int
+    combat_minimum: int
+    combat_bridge: int
+    combat_words: Phrases
+    combat_start: Phrases
+    combat_acts: Phrases
+    ally_cues: Phrases
+    opponent_cues: Phrases
+    command_cues: Phrases
+    target_cues: Phrases
+    presence_cues: Phrases
+    address_cues: Phrases
+    address_later: Phrases
+    self_namings: Phrases
+    name_questions: Phrases
+    third_person: Words
+    departures: Phrases
+    speech_verbs: Phrases
+
+    @cached_property
+    def combat_word_pattern(self) -> re.Pattern[str]:
+        """Finds talk of a running fight."""
+        return phrase_pattern(self.combat_words)
+
+    @cached_property
+    def combat_start_pattern(self) -> re.Pattern[str]:
+        """Finds the beginning of a fight."""
+        return phrase_pattern(self.combat_start)
+
+    @cached_property
+    def combat_act_pattern(self) -> re.Pattern[str]:
+        """Finds that somebody acts in a fight or is acted on."""
+        return phrase_pattern(self.combat_acts)
+
+    @cached_property
+    def ally_pattern(self) -> re.Pattern[str]:
+        """Finds signs of the party's side."""
+        return phrase_pattern(self.ally_cues)
+
+    @cached_property
+    def opponent_pattern(self) -> re.Pattern[str]:
+        """Finds signs of the other side."""
+        return phrase_pattern(self.opponent_cues)
+
+    @cached_property
+    def command_ending(self) -> re.Pattern[str]:
+        """Finds, right before a name, that players command or guard the NPC."""
+        return ending_pattern(self.command_cues)
+
+    @cached_property
+    def target_ending(self) -> re.Pattern[str]:
+        """Finds, right before a name, that players attack the NPC."""
+        return ending_pattern(self.target_cues)
+
+    @cached_property
+    def presence_pattern(self) -> re.Pattern[str]:
+        """Finds that somebody is there."""
+        return phrase_pattern(self.presence_cues)
+
+    @cached_property
+    def address_ending(self) -> re.Pattern[str]:
+        """Finds, right before a name, that somebody is spoken to."""
+        return ending_pattern(self.address_cues)
+
+    @cached_property
+    def address_later_pattern(self) -> re.Pattern[str]:
+        """Finds that somebody named before is spoken to."""
+        return phrase_pattern(self.address_later)
+
+    @cached_property
+    def self_naming_ending(self) -> re.Pattern[str]:
+        """Finds, right before a name, that its bearer says it."""
+        return ending_pattern(self.self_namings)
+
+    @cached_property
+    def name_question_pattern(self) -> re.Pattern[str]:
+        """Finds that somebody present is asked for a name."""
+        return phrase_pattern(self.name_questions)
+
+    @cached_property
+    def departure_pattern(self) -> re.Pattern[str]:
+        """Finds that somebody leaves."""
+        return phrase_pattern(self.departures)
+
+    @cached_property
+    def speech_pattern(self) -> re.Pattern[str]:
+        """Finds whose quoted words follow."""
+        return phrase_pattern(self.speech_verbs)
+
+
+class Ruleset(BaseModel):
+    """The rules of the files that were loaded. `digest` is the SHA-256 over the files' bytes, for fingerprints."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    names: tuple[str, ...]
+    digest: str
+    words: WordRules | None = None
+    common: CommonRules | None = None
+    npcs: NpcRules | None = None
+    npc_interactions: InteractionRules | None = None
+
+    @property
+    def english(self) -> WordRules:
+        """The rules of words.yaml, or an error that says which file is missing."""
+        return _needed(self.words, "words")
+
+    @property
+    def table(self) -> CommonRules:
+        """The rules of common.yaml, or an error that says which file is missing."""
+        return _needed(self.common, "common")
+
+    @property
+    def people(self) -> NpcRules:
+        """The rules of npcs.yaml, or an error that says which file is missing."""
+        return _needed(self.npcs, "npcs")
+
+    @property
+    def deeds(self) -> InteractionRules:
+        """The rules of npc_interactions.yaml, or an error that says which file is missing."""
+        return _needed(self.npc_interactions, "npc_interactions")
+
+
+def _needed(section: _S | None, stem: str) -> _S:
+    if section is None:
+        raise ConfigurationError(f"rules: {stem}.yaml was not loaded", next_step=f"name `{stem}` among the rule files")
+    return section
+
+
+def load(names: Sequence[str]) -> Ruleset:
+    """Read the named rule files of this folder (`common` or `common.yaml`) and return them validated and frozen.
+
+    The digest covers the files' names and bytes in the order of the names, so that any edit changes a fingerprint.
+    """
+    folder = resources.files(__package__)
+    sha = hashlib.sha256()
+    sections: dict[str, Any] = {}
+    stems = tuple(name.removesuffix(".yaml") for name in names)
+    for stem in stems:
+        if stem not in ("words", "common", "npcs", "npc_interactions"):
+            raise ConfigurationError(
+                f"rules: there is no rule file {stem!r}", next_step="use words, common, npcs or npc_interactions"
+            )
+        data = (folder / f"{stem}.yaml").read_bytes()
+        sha.update(stem.encode() + b"\n" + data)
+        try:
+            sections[stem] = yaml.safe_load(data)
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"rules: {stem}.yaml is no YAML: {error}", next_step="correct the file") from error
+    try:
+        return Ruleset(names=stems, digest=sha.hexdigest(), **sections)
+    except ValidationError as error:
+        where = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:5])
+        raise ConfigurationError(f"rules: {where}", next_step="correct the rule file") from error

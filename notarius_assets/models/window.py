@@ -1,0 +1,54 @@
+"""One window: what is asked of a model about one chunk, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from notarius_assets.campaign import CampaignReferences
+from notarius_assets.transcripts.model import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRequest:
+    """All a provider may see of one chunk in one lane.
+
+    `units` may be cited; `before` and `after` are neighbours shown as context and may not. `registry` is the
+    projection of the bound registry in registry order: names, or `{id, name}`; None where the lane binds none.
+    """
+
+    lane: str
+    source_id: str
+    chunk_id: int
+    units: tuple[Unit, ...]
+    before: tuple[Unit, ...]
+    after: tuple[Unit, ...]
+    campaign: CampaignReferences
+    registry: tuple[str, ...] | tuple[Mapping[str, str], ...] | None = None
+
+
+class WindowEnd(StrEnum):
+    """How a window ended; every planned window ends as exactly one of these."""
+
+    DONE = "done"
+    EMPTY = "empty"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    INVALID = "invalid"
+    FAILED = "failed"
+
+    @property
+    def answered(self) -> bool:
+        """Whether the window gave a usable answer, which may be empty."""
+        return self in (WindowEnd.DONE, WindowEnd.EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAnswer:
+    """A provider's answer: the private response as parsed JSON, or None with the reason."""
+
+    end: WindowEnd
+    payload: Mapping[str, Any] | None = None
+    reason: str | None = None

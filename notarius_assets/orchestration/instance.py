@@ -1,0 +1,58 @@
+"""Dagster's instance of a home: its configuration file, and how to open it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+
+from notarius_assets.lake.files import write_atomically
+from notarius_assets.lake.home import Home
+from notarius_assets.orchestration.names import CODE_LOCATION
+
+DAGSTER_YAML = """\
+# Written by notarius. Runs, events and partitions of this home; nothing leaves the machine.
+telemetry:
+  enabled: false
+nux:
+  enabled: false
+concurrency:
+  runs:
+    max_concurrent_runs: 2
+  pools:
+    default_limit: 1
+"""
+
+WORKSPACE_YAML = f"""\
+# Written by notarius: the code location that `notarius ui` opens.
+load_from:
+  - python_module:
+      module_name: notarius_assets.definitions
+      location_name: {CODE_LOCATION}
+"""
+
+
+def prepare(home: Home) -> Path:
+    """Write the instance's files where they are missing; return DAGSTER_HOME."""
+    for name, text in (("dagster.yaml", DAGSTER_YAML), ("workspace.yaml", WORKSPACE_YAML)):
+        path = home.dagster / name
+        if not path.exists():
+            write_atomically(path, text.encode())
+    return home.dagster
+
+
+def open_instance(home: Home) -> dg.DagsterInstance:
+    """Open the home's instance: the one whose runs `notarius ui` shows."""
+    return dg.DagsterInstance.from_config(str(prepare(home)))
+
+
+def environment(home: Home, pipeline: Path) -> Mapping[str, str]:
+    """Return the environment in which Dagster's own commands find this home and pipeline."""
+    return {
+        **os.environ,
+        "DAGSTER_HOME": str(prepare(home)),
+        "NOTARIUS_HOME": str(home.root),
+        "NOTARIUS_PIPELINE": str(pipeline),
+    }

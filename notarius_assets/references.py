@@ -1,0 +1,36 @@
+"""Registries as a lane reads them: bound by slot, looked up by comparison name, projected for the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from notarius_assets.identity import comparison_name
+
+MAX_REFERENCE_BYTES = 1_048_576
+"""The largest registry a slot takes: bytes of its canonical JSON, or of the static file on disk."""
+
+
+class Registry:
+    """An accepted registry, in registry order. `digest` is the content digest it was published with."""
+
+    def __init__(self, records: Sequence[Mapping[str, Any]], digest: str) -> None:
+        self.records = tuple(records)
+        self.digest = digest
+
+    @cached_property
+    def _by_name(self) -> dict[str, Mapping[str, Any]]:
+        found: dict[str, Mapping[str, Any]] = {}
+        for record in self.records:
+            found.setdefault(comparison_name(record["name"]), record)
+        return found
+
+    def lookup(self, name: str) -> Mapping[str, Any] | None:
+        """Return the record with an equal comparison name, the first in registry order, or None."""
+        return self._by_name.get(comparison_name(name))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names-only projection, in registry order."""
+        return tuple(record["name"] for record in self.records)

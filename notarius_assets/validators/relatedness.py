@@ -1,0 +1,62 @@
+"""`relatedness`: does a cited unit say the name at all? A hint for people; it never blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from notarius_assets.campaign import CampaignReferences
+from notarius_assets.identity import comparison_name
+from notarius_assets.transcripts.model import Unit
+from notarius_assets.validators.base import Boundary, Context, Finding, Level, Severity, Validator, View
+
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_TOO_COMMON = frozenset({"the", "a", "an", "of", "and", "to", "in", "on", "at", "his", "her", "their", "my", "our"})
+
+
+def tokens(text: str) -> frozenset[str]:
+    """Return the words of a text in comparison form, possessive `'s` off, articles and the like out."""
+    words = {w.removesuffix("'s") for w in _TOKEN.findall(comparison_name(text))}
+    return frozenset(words - _TOO_COMMON)
+
+
+def name_tokens(name: str, campaign: CampaignReferences) -> frozenset[str]:
+    """Return the words of a name and of all aliases the gazetteer declares for it."""
+    wanted = comparison_name(name)
+    words = set(tokens(name))
+    for known in campaign.npcs:
+        if any(comparison_name(form) == wanted for form in known.forms):
+            words.update(*(tokens(form) for form in known.forms))
+    return frozenset(words)
+
+
+def is_related(record: Mapping[str, Any], units: Sequence[Unit], campaign: CampaignReferences) -> bool:
+    """Tell whether a word of the record's name or of a declared alias stands in a unit it cites."""
+    wanted = name_tokens(record["name"], campaign)
+    cited: Iterable[int] = sorted(
+        {n for r in record["source_refs"] for n in range(r["start_unit_id"], r["end_unit_id"] + 1)}
+    )
+    return any(wanted & tokens(units[n - 1].text) for n in cited)
+
+
+def check(view: View, context: Context) -> Iterator[Finding]:
+    """Yield a finding per record whose cited units hold no word of its name."""
+    for item in view.items:
+        if item.record and not is_related(item.record, context.units, context.campaign):
+            yield Finding("name_not_in_evidence", item.index)
+
+
+def _at(boundary: Boundary) -> Validator:
+    return Validator(
+        "relatedness",
+        boundary,
+        Level.RECORD,
+        Severity.WARN,
+        "A word of the name, or of a declared alias, stands in a cited unit. A hint; it never blocks.",
+        check,
+    )
+
+
+EXTRACTION = _at(Boundary.EXTRACTION)
+NORMALIZATION = _at(Boundary.NORMALIZATION)

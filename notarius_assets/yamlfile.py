@@ -1,0 +1,86 @@
+"""Read YAML for people: every scalar is text, duplicate keys are errors, and errors name file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from notarius_assets.errors import ConfigurationError
+
+_M = TypeVar("_M", bound=BaseModel)
+
+
+def read_model(path: Path, model: type[_M]) -> _M:
+    """Read a YAML file into a pydantic model.
+
+    Scalars stay text until the model says what they are: `no`, `7` and `2024-01-05` are names, not a boolean, a number
+    and a date. Raises ConfigurationError with file, line and key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise ConfigurationError(
+            f"{path}: can't be read ({reason})",
+            next_step="give a pipeline file with --pipeline, or make one: notarius init",
+        ) from error
+    try:
+        node = yaml.compose(text, Loader=yaml.BaseLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigurationError(f"{path}:{line}: not YAML ({error.problem})", next_step="correct that line") from error
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path}: not YAML ({error})", next_step="correct the file") from error
+    lines: dict[tuple[int | str, ...], int] = {}
+    data = _construct(node, (), lines, path) if node else {}
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _as_configuration_error(path, error, lines) from error
+
+
+def _construct(node: yaml.Node, at: tuple[int | str, ...], lines: dict[tuple[int | str, ...], int], path: Path) -> Any:
+    lines[at] = node.start_mark.line + 1
+    if isinstance(node, yaml.MappingNode):
+        out: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise ConfigurationError(f"{path}:{line}: a key must be text", next_step="correct that line")
+            key = str(key_node.value)
+            if key in out:
+                raise ConfigurationError(f"{path}:{line}: {_dotted((*at, key))} is given twice", next_step="remove one")
+            if isinstance(value_node, yaml.ScalarNode) and not value_node.value and value_node.style is None:
+                # `gazetteer:` with everything below it commented out means the default
+                continue
+            out[key] = _construct(value_node, (*at, key), lines, path)
+            lines[(*at, key)] = line
+        return out
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(child, (*at, n), lines, path) for n, child in enumerate(node.value)]
+    return node.value
+
+
+def _as_configuration_error(
+    path: Path, error: ValidationError, lines: dict[tuple[int | str, ...], int]
+) -> ConfigurationError:
+    errors = error.errors(include_url=False, include_context=False)
+    first = errors[0]
+    loc: tuple[int | str, ...] = first["loc"]
+    known = next(loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in lines)
+    reason = {"extra_forbidden": "unknown key", "missing": "required, but not there"}.get(
+        first["type"], first["msg"].removeprefix("Value error, ")
+    )
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return ConfigurationError(
+        f"{path}:{lines[known]}: {_dotted(loc) or 'the file'}: {reason}{more}",
+        next_step="correct that line; docs/reference/configuration.md lists every key",
+    )
+
+
+def _dotted(loc: Sequence[int | str]) -> str:
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in loc).removeprefix(".")

@@ -1,0 +1,12 @@
+-- How every window of every try ended.
+-- columns:
+--   campaign: slug of the campaign
+--   session: slug of the session
+--   table_name: the table that was to be made
+--   attempt: number of the try at this table and session, from 1
+--   chunk_id: the chunk that was asked
+--   window_end: how it ended
+--   candidates: candidates in the answer
+--   reason: why there is no answer
+SELECT campaign, session, table_name, attempt, chunk_id, window_end, candidates, reason
+FROM lake.windows
