@@ -20,7 +20,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 demo: $(READY) ## run the example campaign and show what was found
-	@$(BIN)/python -m notarius_assets.demo
+	@$(BIN)/python -m notarius_assets.commands.demo
 
 test: $(READY) ## run the tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -15,9 +15,9 @@ from notarius_assets.evaluation import (
     from_documents,
     load_gold,
     relatedness,
+    report,
     session_candidates,
 )
-from notarius_assets.evaluation import report
 from notarius_assets.evaluation.layers import LAYERS
 from notarius_assets.flow.steps import lane_document
 from notarius_assets.flow.workspace import Workspace

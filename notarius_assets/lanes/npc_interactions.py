@@ -74,7 +74,7 @@ LANE = Lane(
     kinds=INTERACTION_KINDS,
     slots=(ReferenceSlot("npcs", "dnd/npc-list", _mismatch, lambda registry: registry.names),),
     one_chunk_a_record=True,
-    profile=Profile(rules=("common", "words", "npc_interactions"), propose=rules.propose),
+    profile=Profile(rules=rules.RULE_FILES, propose=rules.propose),
     prompts=("shared/extraction.md", "dnd-npc-interactions/task.md"),
     extraction=(
         shape.EXTRACTION,

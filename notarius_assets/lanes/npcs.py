@@ -64,7 +64,7 @@ LANE = Lane(
     normalize=normalize,
     order_key=order_key,
     derive_id=_derive,
-    profile=Profile(rules=("common", "words", "npcs"), propose=rules.propose),
+    profile=Profile(rules=rules.RULE_FILES, propose=rules.propose),
     prompts=("shared/extraction.md", "dnd-npcs/task.md"),
     extraction=(
         shape.EXTRACTION,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import dagster as dg
 from dagster import RunsFilter
 
+from notarius_assets.errors import SessionBusyError
 from notarius_assets.flow.currency import SessionState, SessionStatus, TableStatus, status
 from notarius_assets.flow.workspace import Workspace
-from notarius_assets.errors import SessionBusyError
 from notarius_assets.lake.locks import session_lock
 from notarius_assets.orchestration.build import definitions
 from notarius_assets.orchestration.instance import open_instance

@@ -77,6 +77,11 @@ class Rejected(NamedTuple):
     label: str
 
 
+def is_role(name: str) -> bool:
+    """Tell whether a name is a part at the table, such as DM."""
+    return name.casefold() in _ROLES
+
+
 def begins_with_time(line: str) -> bool:
     """Tell whether a line begins with a time of day or an offset."""
     return _TIME.match(line) is not None
@@ -129,7 +134,7 @@ def _without_asides(label: str) -> tuple[str, str]:
         if start <= 0 or not _ASIDES.fullmatch(base, start):
             break
         inside = base[start + 1 : -1].strip()
-        if inside.casefold() in _ROLES or _PRONOUNS.fullmatch(inside):
+        if is_role(inside) or _PRONOUNS.fullmatch(inside):
             break
         asides.insert(0, base[start:])
         base = base[:start].rstrip()

@@ -45,7 +45,7 @@ def takes(content: Content) -> bool:
     """Tell whether a text is a script: names that come back, words that are said, and little else."""
     if content.is_json or is_markup(content.text) or text_kind(content) is not None:
         return False
-    turns = spoken = rejected = code = before = body = 0
+    turns = spoken = marked = rejected = code = before = body = 0
     met: Counter[str] = Counter()
     said: list[tuple[str, ...]] = []
     for line in content.lines[:_LOOKED_AT]:
@@ -58,6 +58,7 @@ def takes(content: Content) -> bool:
             names = tuple(fold(name) or name for name in found.speakers)
             met.update(names)
             said.append(names)
+            marked += any(name.isupper() or labels.is_role(name) for name in found.speakers)
             spoken += found.words[-1] in _SPOKEN_END or found.words.count(" ") >= 2
         elif isinstance(found, labels.Rejected):
             rejected += 1
@@ -65,18 +66,14 @@ def takes(content: Content) -> bool:
             code += 1
         before += not turns
         body += turns > 0
-    if (
-        not turns
-        or spoken * 2 < turns
-        or rejected > max(2, turns // 4)
-        or code > body // 10
-        or before > max(8, turns * 3)
-    ):
+    if not turns or rejected > max(2, turns // 4) or code > body // 10 or before > max(8, turns * 3):
+        return False
+    share = sum(1 for names in said if any(met[name] > 1 for name in names)) / turns
+    # Fields of a header have one-word values; so have quick answers, but of speakers that are marked as such.
+    if spoken * 2 < turns and (turns < 3 or share < 0.5 or marked * 2 < turns):
         return False
     if turns < 5:
         return turns * 2 >= body
-    coming_back = sum(1 for names in said if any(met[name] > 1 for name in names))
-    share = coming_back / turns
     return share >= 0.3 and turns >= body * (0.3 if share < 0.7 else 0.08)
 
 

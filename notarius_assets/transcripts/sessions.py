@@ -33,16 +33,18 @@ def discover(
     """Return the sessions whose files match a glob, sorted by slug, each real file once.
 
     `globs` and `ignore` are relative to `root` or absolute; `**` stands for any folders. A pattern of `ignore`
-    without a slash is held against file names too, and one that matches a folder leaves out all inside it. Hidden files and folders are left out, symbolic links to files are
-    followed, those to folders are not. `overrides` gives slugs by path relative to `root`, or by file name.
+    without a slash is held against file names too, and one that matches a folder leaves out all inside it. Hidden
+    files and folders are left out, symbolic links to files are followed, those to folders are not. `overrides`
+    gives slugs by path relative to `root`, or by file name.
 
-    Raises ConfigurationError for a file without a slug, two files with one slug, or an override or campaign that is
-    no slug; the message holds the line to add.
+    Raises ConfigurationError for a file without a slug, two files with one slug, an override that is no slug, or a
+    campaign that gives none (`campaign` is a slug or a name); the message holds the line to add.
     """
-    if not is_slug(campaign):
+    prefix = campaign if is_slug(campaign) else slug(campaign)
+    if prefix is None:
         raise ConfigurationError(
-            f"campaign '{shown(campaign)}' can't stand in a path",
-            next_step=f"write `campaign: {slug(campaign) or 'my-campaign'}` in the pipeline file",
+            f"no name for a path can be made from the campaign '{shown(campaign)}'",
+            next_step="write `campaign: my-campaign`, with letters or digits, in the pipeline file",
         )
     given = {_nfc(key): value for key, value in overrides.items()}
     for key, value in given.items():
@@ -61,7 +63,7 @@ def discover(
                 next_step=f"add {_line(relative, _free('session', owners))} to the pipeline file",
             )
         owners.setdefault(name, []).append(relative)
-        found.append(SessionFile(name, f"{campaign}/{name}", path))
+        found.append(SessionFile(name, f"{prefix}/{name}", path))
     for name, files in owners.items():
         if len(files) > 1:
             listed = ", ".join(f"'{shown(file)}'" for file in files[:5])

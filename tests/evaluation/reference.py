@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,7 @@ needs_folder = pytest.mark.skipif(
 )
 
 
+@functools.cache
 def load() -> ModuleType:
     spec = importlib.util.spec_from_file_location("delivered_score", FOLDER / "score.py")
     assert spec is not None

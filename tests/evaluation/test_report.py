@@ -3,8 +3,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
+from notarius_assets.evaluation.cases import cases
 from notarius_assets.evaluation.evaluation import Evaluation, evaluate
+from notarius_assets.evaluation.layers import LAYERS
 from notarius_assets.evaluation.report import CASE_COLUMNS, COLUMNS, as_json, case_rows, lacking_lines, rows
 from tests.evaluation.builders import gold, interaction, npc, prediction
 
@@ -89,3 +92,11 @@ def test_what_is_lacking_is_said_in_lines() -> None:
 def test_the_room_draws_no_tables_itself() -> None:
     code = "import sys, notarius_assets.evaluation.report; print({'rich', 'dagster'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_reference_page_names_every_column_layer_and_case() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "evaluation.md").read_text()
+    names = {*COLUMNS, *(case.name for case in cases([]))}
+    for layer in LAYERS:
+        names |= {layer.entities, layer.events, layer.events_with_kind, *layer.kinds}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
