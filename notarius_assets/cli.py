@@ -161,7 +161,7 @@ def _query_command(query: SqlFile) -> click.Command:
         return asking.query(_open(pipeline, home), query.name, parameters, output or "table")
 
     command: Any = _pipeline_options(_output_options(call))
-    for name, comment in reversed(query.params.items()):
+    for name, comment in reversed(list(query.params.items())):
         command = click.option(f"--{name}", required=True, help=comment)(command)
     return click.command(query.name, help=query.title)(command)
 

@@ -74,7 +74,8 @@ def tables(workspace: Workspace, as_json: bool) -> int:
     """List the views with what their rows and columns mean."""
     with open_history(workspace) as connection:
         views = connection.execute(
-            "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' ORDER BY view_name"
+            "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' "
+            "ORDER BY view_name"
         ).fetchall()
         columns = connection.execute(
             "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "

@@ -48,6 +48,7 @@ def check(workspace: Workspace, names: Sequence[str], *, as_json: bool, quiet: b
         note(f"notarius: {line}")
     bad = [a for a in found if not a.passed]
     note(
-        f"{len(found)} accepted tables checked, {len(bad)} would be rejected today, {len(blocked)} sessions can't be checked."
+        f"{len(found)} accepted tables checked, {len(bad)} would be rejected today, "
+        f"{len(blocked)} sessions can't be checked."
     )
     return 1 if bad or blocked else 0

@@ -16,9 +16,8 @@ def ui(workspace: Workspace, host: str, port: int) -> NoReturn:
     from notarius_assets.orchestration.instance import environment
 
     env = dict(environment(workspace.home, workspace.pipeline.path))
-    note(
-        f"Dagster on http://{host}:{port}, pipeline {workspace.pipeline.path}, home {workspace.home.root}. Ctrl-C ends it."
-    )
+    note(f"Dagster on http://{host}:{port}. Ctrl-C ends it.")
+    note(f"Pipeline {workspace.pipeline.path}, home {workspace.home.root}.")
     arguments = [
         "-m",
         "dagster",

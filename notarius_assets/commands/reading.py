@@ -15,15 +15,13 @@ from notarius_assets.errors import ConfigurationError
 from notarius_assets.identity import slug
 from notarius_assets.lake.files import write_atomically
 from notarius_assets.transcripts.model import TranscriptError
-from notarius_assets.transcripts.reader import read
+from notarius_assets.transcripts.reader import error_json, read
 
 SHOWN_UNITS = 5
 
 
 def read_file(path: Path, as_json: bool) -> int:
     """Parse a file only; return the exit code."""
-    from notarius_assets.transcripts.shown import error_json
-
     try:
         transcript = read(path)
     except TranscriptError as error:
@@ -61,7 +59,7 @@ def init(folder: Path, globs: Sequence[str], campaign: str, speakers: Path | Non
         )
     declared = _speakers(speakers)
     written = [_relative(pattern, folder) for pattern in globs]
-    files = sorted({Path(p) for pattern in written for p in glob.glob(str(folder / pattern), recursive=True)})
+    files = sorted({Path(p) for pattern in written for p in _matches(folder / pattern)})
     counts, unread = _labels([p for p in files if p.is_file()])
     text = _starter(campaign, written, counts, declared)
     write_atomically(target, text.encode())
@@ -78,9 +76,13 @@ def _relative(pattern: str, folder: Path) -> str:
     """Return a glob typed here as one relative to the pipeline file, where it stays on the same disk tree."""
     if Path(pattern).is_absolute():
         return pattern
-    if not glob.glob(pattern, recursive=True) and glob.glob(str(folder / pattern), recursive=True):
+    if not _matches(Path(pattern)) and _matches(folder / pattern):
         return pattern
     return Path(os.path.relpath(pattern, folder)).as_posix()
+
+
+def _matches(pattern: Path) -> list[str]:
+    return glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - the pattern may be absolute
 
 
 def _speakers(path: Path | None) -> Mapping[str, Any]:
@@ -130,7 +132,8 @@ def _starter(campaign: str, globs: Sequence[str], counts: Counter[str], declared
         "# sessions:                       # name a session otherwise than its file",
         '#   "some file.txt": s07',
         "",
-        "# Who speaks: labels as in the transcripts. Without it the rules guess the DM, and players may be taken for NPCs.",
+        "# Who speaks: labels as in the transcripts.",
+        "# Without it the rules guess the DM, and players may be taken for NPCs.",
         "speakers:",
     ]
     lines += ["  dm:", *(f"    - {_text(d)}" for d in dms)] if dms else ["  # dm: [LABEL]"]

@@ -105,7 +105,8 @@ def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> in
         worst = session.worst
         why = (worst.reason if worst else None) or _because(session).strip()
         if session.held_back:
-            why = f"{why + '; ' if why else ''}{', '.join(session.held_back)} held back by {', '.join(session.waiting_for)}"
+            held = f"{', '.join(session.held_back)} held back by {', '.join(session.waiting_for)}"
+            why = f"{why}; {held}" if why else held
         rows.append((session.source_id, str(session.state), worst.table if worst else "", why))
     table(("session", "state", "table", "why"), rows)
     orphans = _without_transcript(workspace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from notarius_assets.identity import comparison_name
+from notarius_assets.lanes.records import INTERACTION_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ LAYERS = (
     Layer(
         entities="npcs",
         events="interactions",
-        kinds=("mentioned", "noncombat_presence", "dialogue", "combat_ally", "combat_opponent", "other"),
+        kinds=INTERACTION_KINDS,
         gold_key="name",
         gold_link="name",
         document_key="name",

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from notarius_assets.evaluation.layers import LAYERS
 from notarius_assets.evaluation.prediction import Prediction
 from notarius_assets.evaluation.ranges import Ranges, disjoint
 from notarius_assets.identity import comparison_name
 from notarius_assets.transcripts.model import Unit
-
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_SAYS_NOTHING = frozenset({"the", "a", "an", "of", "and", "to", "in", "on", "at", "his", "her", "their", "my", "our"})
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text in comparison form, the possessive `'s` off, articles and the like out."""
-    return frozenset(w.removesuffix("'s") for w in _WORD.findall(comparison_name(text))) - _SAYS_NOTHING
-
-
-def is_named(forms: Iterable[str], texts: Iterable[str]) -> bool:
-    """Tell whether a word of one of the forms of a name stands in one of the texts."""
-    wanted = frozenset(w for form in forms for w in words(form))
-    return any(wanted & words(text) for text in texts)
+from notarius_assets.validators.relatedness import is_named
 
 
 def relatedness(

@@ -223,6 +223,7 @@ class Inputs:
 
     @property
     def digests(self) -> dict[str, str]:
+        """The content digest of every table read, by table."""
         return {
             UNITS: self.units_entry.content_digest,
             CHUNKS: self.chunks_entry.content_digest,

@@ -193,9 +193,7 @@ def _build(store: Store, lanes: Sequence[Lane], version: str) -> bool:
         for table in _tables(lanes):
             _fill(connection, store, manifests, table)
         for table, rows in _attempt_rows(manifests, store.attempts()):
-            connection.register("rows", rows)
-            connection.execute(f"CREATE TABLE lake.{table.name} AS SELECT * FROM rows")
-            connection.unregister("rows")
+            _create(connection, table, rows)
             _comment(connection, table)
         _create_views(connection)
         connection.execute("CHECKPOINT h")
@@ -224,10 +222,14 @@ def _fill(connection: duckdb.DuckDBPyConnection, store: Store, manifests: Iterab
             {"files": files},
         )
     else:
-        connection.register("rows", table.schema.empty_table())
-        connection.execute(f"CREATE TABLE lake.{table.name} AS SELECT * FROM rows")
-        connection.unregister("rows")
+        _create(connection, table, table.schema.empty_table())
     _comment(connection, table)
+
+
+def _create(connection: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table) -> None:
+    connection.register("rows", rows)
+    connection.execute(f"CREATE TABLE lake.{table.name} AS SELECT * FROM rows")  # noqa: S608 - names of ours
+    connection.unregister("rows")
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, table: Table) -> None:

@@ -11,7 +11,7 @@ from notarius_assets.validators.base import Boundary, Context, Finding, Level, S
 _SIDES = {"combat_ally", "combat_opponent"}
 
 
-def check(view: View, context: Context) -> Iterator[Finding]:  # noqa: ARG001 - every validator has this signature
+def check(view: View, context: Context) -> Iterator[Finding]:
     """Yield a finding for each of two candidates of one name and identical evidence on both sides of a fight."""
     sides: dict[tuple[str, tuple[SourceRef, ...]], set[str]] = {}
     keys: list[tuple[int, tuple[str, tuple[SourceRef, ...]]]] = []

@@ -11,7 +11,7 @@ FEWEST_CANDIDATES = 10
 """Below this many candidates the rejected share says nothing."""
 
 
-def check_coverage(view: View, context: Context) -> Iterator[Finding]:  # noqa: ARG001
+def check_coverage(view: View, context: Context) -> Iterator[Finding]:
     """Yield one finding per way of not answering when more windows than allowed have no answer."""
     missing = [w for w in context.windows if not w.answered]
     planned = len(context.windows)
@@ -22,7 +22,7 @@ def check_coverage(view: View, context: Context) -> Iterator[Finding]:  # noqa: 
         yield Finding("unanswered_windows", detail=f"end={end} windows={count} of={planned} chunks={chunks}")
 
 
-def check_reject_share(view: View, context: Context) -> Iterator[Finding]:  # noqa: ARG001
+def check_reject_share(view: View, context: Context) -> Iterator[Finding]:
     """Yield a finding when more than the allowed share of candidates was rejected record by record."""
     if context.proposed < FEWEST_CANDIDATES:
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from notarius_assets.validators.base import Boundary, Context, Finding, Level, Severity, Validator, View
 
 
-def check(view: View, context: Context) -> Iterator[Finding]:  # noqa: ARG001
+def check(view: View, context: Context) -> Iterator[Finding]:
     """Yield a finding per record that shares a unit with an earlier record of the same name and another kind."""
     spans: dict[str, list[tuple[int, int, str, int]]] = {}
     for item in view.items:

@@ -21,23 +21,24 @@ def tokens(text: str) -> frozenset[str]:
     return frozenset(words - _TOO_COMMON)
 
 
-def name_tokens(name: str, campaign: CampaignReferences) -> frozenset[str]:
-    """Return the words of a name and of all aliases the gazetteer declares for it."""
+def is_named(forms: Iterable[str], texts: Iterable[str]) -> bool:
+    """Tell whether a word of one of the forms of a name stands in one of the texts."""
+    wanted = frozenset(token for form in forms for token in tokens(form))
+    return any(wanted & tokens(text) for text in texts)
+
+
+def _forms(name: str, campaign: CampaignReferences) -> Iterator[str]:
     wanted = comparison_name(name)
-    words = set(tokens(name))
+    yield name
     for known in campaign.npcs:
         if any(comparison_name(form) == wanted for form in known.forms):
-            words.update(*(tokens(form) for form in known.forms))
-    return frozenset(words)
+            yield from known.forms
 
 
 def is_related(record: Mapping[str, Any], units: Sequence[Unit], campaign: CampaignReferences) -> bool:
     """Tell whether a word of the record's name or of a declared alias stands in a unit it cites."""
-    wanted = name_tokens(record["name"], campaign)
-    cited: Iterable[int] = sorted(
-        {n for r in record["source_refs"] for n in range(r["start_unit_id"], r["end_unit_id"] + 1)}
-    )
-    return any(wanted & tokens(units[n - 1].text) for n in cited)
+    cited = {n for r in record["source_refs"] for n in range(r["start_unit_id"], r["end_unit_id"] + 1)}
+    return is_named(_forms(record["name"], campaign), (units[n - 1].text for n in sorted(cited)))
 
 
 def check(view: View, context: Context) -> Iterator[Finding]:
