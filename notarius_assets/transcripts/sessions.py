@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import unicodedata
@@ -13,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from notarius_assets.errors import ConfigurationError
 from notarius_assets.identity import is_slug, slug
-from notarius_assets.transcripts.shown import shown
+from notarius_assets.transcripts.shown import quoted, shown
 
 _MAGIC = re.compile(r"[*?\[]")
 
@@ -82,12 +81,8 @@ def _nfc(text: str) -> str:
 
 
 def _line(path: str, name: str) -> str:
-    """Return the entry of the pipeline file that gives a file its slug; a JSON string is a YAML string."""
-    return f"`sessions: {{{json.dumps(shown(path) if _has_surrogate(path) else path, ensure_ascii=False)}: {name}}}`"
-
-
-def _has_surrogate(path: str) -> bool:
-    return any("\ud800" <= c <= "\udfff" for c in path)
+    """Return the entry of the pipeline file that gives a file its slug."""
+    return f"`sessions: {{{quoted(path)}: {name}}}`"
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

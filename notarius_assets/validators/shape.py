@@ -17,6 +17,7 @@ _CODES = {
     "too_short": "no_evidence",
     "string_pattern_mismatch": "bad_id",
     "string_too_short": "blank_name",
+    "string_unicode": "not_unicode",
 }
 
 

@@ -321,13 +321,20 @@ def test_every_code_in_the_source_has_a_case() -> None:
     assert {c.code for c in CASES} == written | mapped
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.boundary is NORMALIZATION and c.key == "shape"], ids=lambda c: c.id
-)
+BEYOND_JSON_SCHEMA = {"name_not_display_form", "not_unicode"}
+SCHEMA_CASES = [
+    c
+    for c in CASES
+    if c.boundary is NORMALIZATION
+    and c.key == "shape"
+    and c.code not in BEYOND_JSON_SCHEMA
+    # the first is white space, the second no object at all, which the chain never lets through to the schema
+    and c.note not in ("invisible", "list")
+]
+
+
+@pytest.mark.parametrize("case", SCHEMA_CASES, ids=lambda c: c.id)
 def test_the_published_schema_refuses_what_the_shape_refuses(case: Case) -> None:
-    beyond_json_schema = {"name_not_display_form", "not_unicode"}
-    if case.code in beyond_json_schema or case.note == "invisible":
-        pytest.skip("no JSON Schema can say this")
     artifact = Artifact.good(case.lane, case.boundary)
     case.change(artifact)
 
