@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,14 +16,14 @@ from notarius_assets import lanes as lanes_room
 from notarius_assets import validators as validators_room
 from notarius_assets.campaign import CampaignReferences, KnownName
 from notarius_assets.errors import ConfigurationError, NotariusError
-from notarius_assets.identity import display_name, slug
+from notarius_assets.identity import comparison_name, display_name, slug
 from notarius_assets.lanes.base import Lane, ReferenceSlot
 from notarius_assets.lanes.codec import content_digest, decode, encode
 from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
 from notarius_assets.transcripts.chunks import ChunkLimits
 from notarius_assets.transcripts.sessions import SessionFile, discover
 from notarius_assets.validators.base import Allow, Boundary, Validator
-from notarius_assets.yamlfile import read_model
+from notarius_assets.yamlfile import Lines, read_model
 
 Text = Annotated[str, Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -170,11 +170,12 @@ def load(path: Path) -> Pipeline:
     Raises ConfigurationError: one line with file, line and key where they are known.
     """
     path = path.absolute()
-    file = read_model(path, PipelineFile)
+    file, lines = read_model(path, PipelineFile)
     campaign = slug(file.campaign)
     if campaign is None:
         raise ConfigurationError(
-            f"{path}: campaign {file.campaign!r} gives no slug", next_step="use a name with a letter a-z or a digit"
+            f"{lines.at('campaign')}: {file.campaign!r} gives no slug",
+            next_step="use a name with a letter a-z or a digit",
         )
     references = CampaignReferences(
         dms=tuple(file.speakers.dm),
@@ -182,46 +183,50 @@ def load(path: Path) -> Pipeline:
         npcs=tuple(KnownName(display_name(n.name), tuple(map(display_name, n.aliases))) for n in file.gazetteer.npcs),
     )
     limits = ChunkLimits(file.chunking.max_units, file.chunking.max_characters, file.chunking.context_units)
-    known = {lane.key: lane for lane in (*lanes_room.BUILT_IN, *_extra_lanes(path, file.lane_modules))}
-    return Pipeline(path, file, campaign, references, limits, _bind(path, file, known), path.parent)
+    known = {lane.key: lane for lane in (*lanes_room.BUILT_IN, *_extra_lanes(lines, file.lane_modules))}
+    return Pipeline(path, file, campaign, references, limits, _bind(lines, file, known), path.parent)
 
 
-def _extra_lanes(path: Path, modules: Sequence[str]) -> list[Lane]:
+def _extra_lanes(lines: Lines, modules: Sequence[str]) -> list[Lane]:
     found: list[Lane] = []
-    if modules and str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
-    for name in modules:
+    beside = str(lines.path.parent)
+    if modules and beside not in sys.path:
+        sys.path.insert(0, beside)
+    for n, name in enumerate(modules):
+        where = lines.at("lane_modules", n)
         try:
             module = importlib.import_module(name)
         except ImportError as error:
             raise ConfigurationError(
-                f"{path}: lane_modules: {name!r} can't be imported ({error})",
+                f"{where}: {name!r} can't be imported ({error})",
                 next_step="put the module beside the pipeline file, or install it",
             ) from error
-        lanes = [value for value in vars(module).values() if isinstance(value, Lane)]
+        # a lane that the module only imports, to derive its own from, is not declared by it
+        lanes = [v for v in vars(module).values() if isinstance(v, Lane) and v not in lanes_room.BUILT_IN]
         if not lanes:
-            raise ConfigurationError(
-                f"{path}: lane_modules: {name!r} declares no Lane", next_step="see docs/how-to/write-a-lane.md"
-            )
+            raise ConfigurationError(f"{where}: {name!r} declares no Lane", next_step="see docs/how-to/write-a-lane.md")
         found.extend(lanes)
     return found
 
 
-def _bind(path: Path, file: PipelineFile, known: Mapping[str, Lane]) -> tuple[BoundLane, ...]:
+def _bind(lines: Lines, file: PipelineFile, known: Mapping[str, Lane]) -> tuple[BoundLane, ...]:
     bound: list[BoundLane] = []
     tables: dict[str, str] = {}
     earlier: dict[str, Lane] = {}
-    for step in file.steps:
+    for s, step in enumerate(file.steps):
         here: dict[str, Lane] = {}
-        for section in step.lanes:
-            where = f"{path}: step {step.name!r}, lane {section.lane!r}"
+        for n, section in enumerate(step.lanes):
+            at = _Place(lines, ("steps", s, "lanes", n))
+            where = at("lane")
             lane = known.get(section.lane)
             if lane is None:
-                raise ConfigurationError(f"{where}: unknown lane", next_step=f"use one of {', '.join(sorted(known))}")
+                raise ConfigurationError(
+                    f"{where}: unknown lane {section.lane!r}", next_step=f"use one of {', '.join(sorted(known))}"
+                )
             for table in (lane.table, lane.candidates_table):
                 if table in tables:
                     raise ConfigurationError(
-                        f"{where}: its table {table} is already made by {tables[table]!r}",
+                        f"{where}: {lane.key!r} makes table {table}, as {tables[table]!r} before it",
                         next_step="name each lane once in a pipeline",
                     )
                 tables[table] = lane.key
@@ -230,10 +235,10 @@ def _bind(path: Path, file: PipelineFile, known: Mapping[str, Lane]) -> tuple[Bo
                 BoundLane(
                     lane=lane,
                     step=step.name,
-                    bindings=_bindings(where, path.parent, lane, section, earlier),
-                    extraction=_chain(where, Boundary.EXTRACTION, section.validators.extraction, lane.extraction),
+                    bindings=_bindings(at, lane, section, earlier, known),
+                    extraction=_chain(at, Boundary.EXTRACTION, section.validators.extraction, lane.extraction),
                     normalization=_chain(
-                        where, Boundary.NORMALIZATION, section.validators.normalization, lane.normalization
+                        at, Boundary.NORMALIZATION, section.validators.normalization, lane.normalization
                     ),
                     allow=Allow(allow.unanswered_share, allow.rejected_share),
                 )
@@ -243,45 +248,60 @@ def _bind(path: Path, file: PipelineFile, known: Mapping[str, Lane]) -> tuple[Bo
     return tuple(bound)
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A place in the pipeline file, for errors."""
+
+    lines: Lines
+    key: tuple[int | str, ...]
+
+    def __call__(self, *key: int | str) -> str:
+        return self.lines.at(*self.key, *key)
+
+
 def _bindings(
-    where: str, root: Path, lane: Lane, section: LaneSection, earlier: Mapping[str, Lane]
+    at: _Place, lane: Lane, section: LaneSection, earlier: Mapping[str, Lane], known: Mapping[str, Lane]
 ) -> dict[str, Lane | Registry]:
     slots = {slot.name: slot for slot in lane.slots}
     for name in section.references:
         if name not in slots:
             raise ConfigurationError(
-                f"{where}: no reference slot {name!r}",
+                f"{at('references', name)}: {lane.key!r} has no such reference slot",
                 next_step=f"its slots are: {', '.join(slots)}" if slots else "remove the reference",
             )
     out: dict[str, Lane | Registry] = {}
     for name, slot in slots.items():
         given = section.references.get(name)
+        where = at("references", name)
         if given is None:
             raise ConfigurationError(
-                f"{where}: reference slot {name!r} is not bound",
+                f"{where}: the slot is not bound",
                 next_step=f"bind a lane of an earlier step that makes {slot.artifact_kind}",
             )
         if isinstance(given, FileBinding):
-            out[name] = _static_registry(where, root / given.file, slot)
+            out[name] = _static_registry(where, at.lines.path.parent / given.file, slot, known)
             continue
         source = earlier.get(given)
         if source is None:
             raise ConfigurationError(
-                f"{where}: slot {name!r} is bound to {given!r}, which is no lane of an earlier step",
-                next_step="move that lane to an earlier step",
+                f"{where}: {given!r} is no lane of an earlier step", next_step="move that lane to an earlier step"
             )
         if source.artifact_kind != slot.artifact_kind:
             raise ConfigurationError(
-                f"{where}: slot {name!r} takes {slot.artifact_kind}, but {given!r} makes {source.artifact_kind}",
+                f"{where}: the slot takes {slot.artifact_kind}, but {given!r} makes {source.artifact_kind}",
                 next_step="bind a lane that makes it",
             )
         out[name] = source
     return out
 
 
-def _static_registry(where: str, path: Path, slot: ReferenceSlot) -> Registry:
-    producer = next(lane for lane in lanes_room.BUILT_IN if lane.artifact_kind == slot.artifact_kind)
-    problem = f"{where}: slot {slot.name!r}: {path}"
+def _static_registry(where: str, path: Path, slot: ReferenceSlot, known: Mapping[str, Lane]) -> Registry:
+    producer = next((lane for lane in known.values() if lane.artifact_kind == slot.artifact_kind), None)
+    if producer is None:
+        raise ConfigurationError(
+            f"{where}: no lane says what a {slot.artifact_kind} document is", next_step="bind a lane"
+        )
+    problem = f"{where}: {path}"
     try:
         size = path.stat().st_size
         if size > MAX_REFERENCE_BYTES:
@@ -296,26 +316,39 @@ def _static_registry(where: str, path: Path, slot: ReferenceSlot) -> Registry:
         raise
     except NotariusError as error:
         raise ConfigurationError(error.message, next_step="correct the file, or bind a lane") from error
+    _check_names(problem, records)
     return Registry(records, content_digest(encode(producer, records)))
 
 
+def _check_names(problem: str, records: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse names that could not be looked up: blank ones, and one name for two records of which ids tell nothing."""
+    ids: set[str] = set()
+    for index, record in enumerate(records):
+        if not comparison_name(record["name"]):
+            raise ConfigurationError(f"{problem}: record {index} has a blank name", next_step="correct the file")
+        if record["id"] in ids:
+            raise ConfigurationError(f"{problem}: record {index} repeats an id", next_step="correct the file")
+        ids.add(record["id"])
+
+
 def _chain(
-    where: str, boundary: Boundary, keys: Sequence[str] | None, default: tuple[Validator, ...]
+    at: _Place, boundary: Boundary, keys: Sequence[str] | None, default: tuple[Validator, ...]
 ) -> tuple[Validator, ...]:
     if keys is None:
         return default
+    where = at("validators", str(boundary))
     known = {**validators_room.at(boundary), **{v.key: v for v in default}}
-    for key in keys:
+    for n, key in enumerate(keys):
         if key not in known:
             raise ConfigurationError(
-                f"{where}: unknown {boundary} validator {key!r}", next_step=f"use one of {', '.join(sorted(known))}"
+                f"{at('validators', str(boundary), n)}: unknown {boundary} validator {key!r}",
+                next_step=f"use one of {', '.join(sorted(known))}",
             )
     if len(set(keys)) != len(keys):
-        raise ConfigurationError(f"{where}: a {boundary} validator is named twice", next_step="name each once")
+        raise ConfigurationError(f"{where}: a validator is named twice", next_step="name each once")
     missing = [v.key for v in default if v.required and v.key not in keys]
     if missing:
         raise ConfigurationError(
-            f"{where}: the {boundary} chain lacks {', '.join(missing)}, which later code relies on",
-            next_step="add it to the list",
+            f"{where}: {', '.join(missing)} is missing, which later code relies on", next_step="add it to the list"
         )
     return tuple(known[key] for key in keys)

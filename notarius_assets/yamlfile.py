@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,8 +15,21 @@ from notarius_assets.errors import ConfigurationError
 _M = TypeVar("_M", bound=BaseModel)
 
 
-def read_model(path: Path, model: type[_M]) -> _M:
-    """Read a YAML file into a pydantic model.
+@dataclass(frozen=True)
+class Lines:
+    """Where each key of a YAML file stands, for errors found after it was read."""
+
+    path: Path
+    by_key: Mapping[tuple[int | str, ...], int]
+
+    def at(self, *key: int | str) -> str:
+        """Return `file:line: key`, the line of the nearest key above where the key itself is not written."""
+        known = next(key[:n] for n in range(len(key), -1, -1) if key[:n] in self.by_key)
+        return f"{self.path}:{self.by_key[known]}: {_dotted(key) or 'the file'}"
+
+
+def read_model(path: Path, model: type[_M]) -> tuple[_M, Lines]:
+    """Read a YAML file into a pydantic model, and say where its keys stand.
 
     Scalars stay text until the model says what they are: `no`, `7` and `2024-01-05` are names, not a boolean, a number
     and a date. Raises ConfigurationError with file, line and key.
@@ -38,13 +52,13 @@ def read_model(path: Path, model: type[_M]) -> _M:
     lines: dict[tuple[int | str, ...], int] = {}
     data = _construct(node, (), lines, path) if node else {}
     try:
-        return model.model_validate(data)
+        return model.model_validate(data), Lines(path, lines)
     except ValidationError as error:
-        raise _as_configuration_error(path, error, lines) from error
+        raise _as_configuration_error(error, Lines(path, lines)) from error
 
 
 def _construct(node: yaml.Node, at: tuple[int | str, ...], lines: dict[tuple[int | str, ...], int], path: Path) -> Any:
-    lines[at] = node.start_mark.line + 1
+    lines.setdefault(at, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
@@ -57,27 +71,23 @@ def _construct(node: yaml.Node, at: tuple[int | str, ...], lines: dict[tuple[int
             if isinstance(value_node, yaml.ScalarNode) and not value_node.value and value_node.style is None:
                 # `gazetteer:` with everything below it commented out means the default
                 continue
-            out[key] = _construct(value_node, (*at, key), lines, path)
             lines[(*at, key)] = line
+            out[key] = _construct(value_node, (*at, key), lines, path)
         return out
     if isinstance(node, yaml.SequenceNode):
         return [_construct(child, (*at, n), lines, path) for n, child in enumerate(node.value)]
     return node.value
 
 
-def _as_configuration_error(
-    path: Path, error: ValidationError, lines: dict[tuple[int | str, ...], int]
-) -> ConfigurationError:
+def _as_configuration_error(error: ValidationError, lines: Lines) -> ConfigurationError:
     errors = error.errors(include_url=False, include_context=False)
     first = errors[0]
-    loc: tuple[int | str, ...] = first["loc"]
-    known = next(loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in lines)
     reason = {"extra_forbidden": "unknown key", "missing": "required, but not there"}.get(
         first["type"], first["msg"].removeprefix("Value error, ")
     )
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return ConfigurationError(
-        f"{path}:{lines[known]}: {_dotted(loc) or 'the file'}: {reason}{more}",
+        f"{lines.at(*first['loc'])}: {reason}{more}",
         next_step="correct that line; docs/reference/configuration.md lists every key",
     )
 

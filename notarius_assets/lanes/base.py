@@ -63,7 +63,8 @@ class Lane:
 
     `key` is lane, extractor and normalizer key in one. `merge` orders candidates, `normalize` makes durable records of
     them, `order_key` is the document's order, `derive_id` the identity policy of a registry. `one_chunk_a_record` says
-    that a record's evidence never spans chunks. Paths of prompts, schemas and docs are relative to the repository.
+    that a record's evidence never spans chunks. Prompt paths are relative to
+    `prompts/`, or absolute; the path of the docs page is relative to the repository.
     """
 
     key: str

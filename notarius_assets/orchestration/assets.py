@@ -54,6 +54,7 @@ def history_asset(workspace: Workspace, names: Names) -> dg.AssetsDefinition:
         group_name="history",
         kinds={"duckdb"},
         owners=workspace.pipeline.file.owners,
+        metadata={"dagster/uri": workspace.home.history.as_uri()},
         pool="history_writer",
     )
     def build() -> dg.MaterializeResult[Any]:
@@ -65,7 +66,7 @@ def history_asset(workspace: Workspace, names: Names) -> dg.AssetsDefinition:
             }
         return dg.MaterializeResult(
             metadata={
-                "dagster/uri": path.as_uri(),
+                "database": dg.MetadataValue.path(path),
                 "bytes": path.stat().st_size,
                 **{view: row[0] for view, row in counted.items() if row},
             },
@@ -144,7 +145,8 @@ def _asset(workspace: Workspace, names: Names, spec: _Spec) -> dg.AssetsDefiniti
         source_id = context.partition_key
         with session_lock(workspace.home.locks, source_id):
             outcome = steps.run(workspace, table, source_id, context.run_id)
-            units = workspace.store.units(workspace.store.manifest(source_id).accepted[UNITS]) if evidence else ()
+            entry = workspace.store.manifest(source_id).accepted.get(UNITS) if evidence else None
+            units = workspace.store.units(entry) if entry else ()
         yield from _events(outcome, key, of_outcome(outcome, units))
 
     return step

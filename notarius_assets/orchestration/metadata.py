@@ -75,13 +75,12 @@ def preview(records: Sequence[Mapping[str, Any]], units: Sequence[Unit] = ()) ->
 def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:
     """Return the metadata of a materialization or a failure."""
     attempt = outcome.attempt
-    found: dict[str, Any] = {"attempt": attempt.number}
+    found: dict[str, Any] = {}
+    if attempt.lane and attempt.content_digest:
+        found["preview"] = dg.MetadataValue.md(preview(outcome.records, units))
     if attempt.content_digest:
         found["dagster/partition_row_count"] = attempt.rows
-        found["content_digest"] = attempt.content_digest
-    if attempt.lane:
-        found["preview"] = dg.MetadataValue.md(preview(outcome.records, units))
-        found["records"] = attempt.rows
+    found["attempt"] = attempt.number
     if attempt.rejected_candidates:
         found["rejected_candidates"] = len(attempt.rejected_candidates)
     for end, count in sorted(Counter(w["end"] for w in attempt.windows).items()):

@@ -82,12 +82,11 @@ def _explained(text: str, error: json.JSONDecodeError, name: str) -> TranscriptE
     cut_in_string = in_string >= 0 and (offset == in_string or offset >= end - 6)
     if cut_in_string or offset >= end or _CUT_LITERAL.fullmatch(text, offset, end):
         where = "inside a string" if cut_in_string else "before its last bracket"
-        end = len(text) if cut_in_string else end
         return TranscriptError(
             codes.JSON_TRUNCATED,
-            f"{shown(name)}: the JSON ends {where}, at character {end:,}; {whole:,} records before it are whole",
+            f"{shown(name)}: the JSON ends {where}, at character {len(text):,}; {whole:,} records before it are whole",
             next_step=f"{_EXPORT_AGAIN}, it was cut",
-            offset=end,
+            offset=len(text),
             recoverable_units=whole,
         )
     line = text.count("\n", 0, offset) + 1

@@ -14,16 +14,16 @@ MAX_LABEL = 80
 _MAX_WORDS = 7
 
 _NOT_NAMES = words("""
-    agenda appendix author authors background cast chapter characters classifier comment comments contact content
+    agenda appendix author authors background cast channel chapter characters classifier comment comments contact content
     contents copyright credits date debug default depends description disclaimer discussion documentation duration
-    edit editor email episode error errors example examples fatal figure file files fixme format from hint homepage
+    edit editor email episode error errors example examples fatal figure file files fixme format from guild hint homepage
     house-rules important info input keywords language license licence link links location maintainer map message
     metadata music name nb note notes notice options output package parameters platform players players-present
     present prerequisites provides ps publisher question raises recap recorded reference references release remark
-    requirements returns scene section see seealso session setting size source sources status subject summary table
-    tags tip title to todo topic transcribed transcriber transcript transcription translation type update updated url
+    requester requirements returns scene section see seealso session setting size source sources status subject summary table
+    tags tip title to todo topic tracks transcribed transcriber transcript transcription translation type update updated url
     usage version warning warnings website when where yields
-    home-page author-email maintainer-email license-file license-expression requires-dist requires-python
+    package-status home-page author-email maintainer-email license-file license-expression requires-dist requires-python
     requires-external provides-extra project-url description-content-type metadata-version supported-platform dynamic
     content-type content-length message-id reply-to cc bcc received user-agent
     upstream-name upstream-contact build-depends standards-version vcs-git
@@ -48,7 +48,7 @@ _ABBREVIATIONS = words("capt cmdr col dr fr gen hon jr lt maj mme mr mrs ms prof
 _ROLES = words("dm gm host guest player pc npc narrator storyteller keeper mc")
 _PRONOUNS = re.compile(r"[a-z]{1,6}(?:/[a-z]{1,6}){1,3}", re.IGNORECASE)
 
-_ASIDES = re.compile(r"\s{0,9}(?:\([^()]{0,80}\)|\[[^\[\]]{0,80}\])\s{0,9}")
+_ASIDE = re.compile(r"\([^()]{0,80}\)|\[[^\[\]]{0,80}\]")
 _TIME = re.compile(r"\d{1,3}:\d\d(?::\d\d)?(?!\d)")
 _FORBIDDEN = re.compile(r"[<>{}=;|\\*`^~@$%!…]|://")
 _WORD_CHARACTERS = re.compile(r"[^\W\d_]")
@@ -56,6 +56,7 @@ _TOGETHER = re.compile(r"\s*/\s*|\s+(?:and|AND|And|&|\+)\s+|\s*,\s*(?:(?:and|AND
 _CONSTANT = re.compile(r"[A-Z0-9]*_[A-Z0-9_]*[A-Z]|[A-Z]+(?:_[A-Z]+)+_?\d*")
 """Names as code has them; SPEAKER_00 is none."""
 
+_PREFIX = re.compile(r"(?:d|l|o|al|el)(?:['’-])(?=\w)")
 _UNKNOWN_VOICE = re.compile(r"\?{1,10}")
 
 
@@ -105,7 +106,7 @@ def cut(line: str) -> Labelled | Rejected | None:
     if said.startswith("//") or (label[-1].isdigit() and said[:1].isdigit()):
         return None
     spaced = line[place] == "：" or not said or said[0].isspace()
-    base, aside = _without_asides(label)
+    base, part, aside = _without_asides(label)
     if _UNKNOWN_VOICE.fullmatch(base):
         return Labelled((base,), aside, said.strip(), spaced)
     if not _may_be_name(base):
@@ -115,7 +116,9 @@ def cut(line: str) -> Labelled | Rejected | None:
         return None
     if first in _NOT_NAMES or base.casefold().replace(" ", "-") in _NOT_NAMES:
         return Rejected(label) if spaced else None
-    speakers = tuple(part for part in _TOGETHER.split(base) if part)
+    speakers = tuple(name for name in _TOGETHER.split(base) if name)
+    if part:
+        speakers = (*speakers[:-1], f"{speakers[-1]} {part}")
     certain = spaced and "," not in base and _begins_upper(base) and not _CONSTANT.fullmatch(base)
     return Labelled(speakers, aside, said.strip(), certain)
 
@@ -125,20 +128,19 @@ def confirmed(found: Labelled, known: Set[str]) -> bool:
     return found.certain or all(name.casefold() in known for name in found.speakers)
 
 
-def _without_asides(label: str) -> tuple[str, str]:
-    """Return a label without its asides, and the asides; roles and pronouns belong to the name."""
+def _without_asides(label: str) -> tuple[str, str, str]:
+    """Return a label's name, the role or pronouns that belong to it, and its asides."""
     asides: list[str] = []
     base = label
     while base.endswith((")", "]")):
         start = base.rfind("(" if base[-1] == ")" else "[")
-        if start <= 0 or not _ASIDES.fullmatch(base, start):
+        if start <= 0 or not _ASIDE.fullmatch(base, start):
             break
-        inside = base[start + 1 : -1].strip()
-        if is_role(inside) or _PRONOUNS.fullmatch(inside):
-            break
-        asides.insert(0, base[start:])
-        base = base[:start].rstrip()
-    return base, " ".join(asides)
+        bracket, base = base[start:], base[:start].rstrip()
+        if is_role(bracket[1:-1].strip()) or _PRONOUNS.fullmatch(bracket[1:-1].strip()):
+            return base, bracket, " ".join(asides)
+        asides.insert(0, bracket)
+    return base, "", " ".join(asides)
 
 
 def _begins_upper(word: str) -> bool:
@@ -168,7 +170,12 @@ def _may_be_name(base: str) -> bool:
                 return False
         if word.endswith("?"):
             return False
-        if place and not _begins_upper(word) and word.casefold().strip(",") not in _PARTICLES and word[0] not in '"“([':
+        if (
+            place
+            and not _begins_upper(_PREFIX.sub("", word, count=1))
+            and word.casefold().strip(",") not in _PARTICLES
+            and word[0] not in '"“(['
+        ):
             return False
     # One word in lower case may be an account's name; several are the begin of a sentence.
     return _begins_upper(parts[0]) or len(parts) == 1

@@ -45,7 +45,7 @@ def takes(content: Content) -> bool:
     """Tell whether a text is a script: names that come back, words that are said, and little else."""
     if content.is_json or is_markup(content.text) or text_kind(content) is not None:
         return False
-    turns = spoken = marked = rejected = code = before = body = 0
+    turns = spoken = marked = perhaps = rejected = code = before = body = 0
     met: Counter[str] = Counter()
     said: list[tuple[str, ...]] = []
     for line in content.lines[:_LOOKED_AT]:
@@ -53,17 +53,22 @@ def takes(content: Content) -> bool:
         if not text or _HEADING.fullmatch(text):
             continue
         found = labels.cut(text)
-        if isinstance(found, labels.Labelled) and found.certain and found.words and line[:4].strip():
+        if isinstance(found, labels.Labelled) and found.certain and line[:4].strip():
             turns += 1
             names = tuple(fold(name) or name for name in found.speakers)
             met.update(names)
             said.append(names)
             marked += any(name.isupper() or labels.is_role(name) for name in found.speakers)
-            spoken += found.words[-1] in _SPOKEN_END or found.words.count(" ") >= 2
+            spoken += bool(found.words) and (found.words[-1] in _SPOKEN_END or found.words.count(" ") >= 2)
         elif isinstance(found, labels.Rejected):
             rejected += 1
+            body -= turns > 0
+        elif isinstance(found, labels.Labelled):
+            perhaps += 1
         elif len(text) < 1_000 and (text.endswith(("{", "}", ";")) or _CODE.match(text)):
             code += 1
+        elif _BRACKETED.fullmatch(text) or labels.begins_with_time(text):
+            continue
         before += not turns
         body += turns > 0
     if not turns or rejected > max(2, turns // 4) or code > body // 10 or before > max(8, turns * 3):
@@ -72,6 +77,8 @@ def takes(content: Content) -> bool:
     # Fields of a header have one-word values; so have quick answers, but of speakers that are marked as such.
     if spoken * 2 < turns and (turns < 3 or share < 0.5 or marked * 2 < turns):
         return False
+    if marked * 2 >= turns > 1:
+        body -= min(perhaps, turns * 4)
     if turns < 5:
         return turns * 2 >= body
     return share >= 0.3 and turns >= body * (0.3 if share < 0.7 else 0.08)

@@ -27,9 +27,7 @@ def problem(model: type[BaseModel], value: Any, kinds: tuple[str, ...] = ()) -> 
         model.model_validate(value, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(
-            "0" if isinstance(p, int) else p for p in first["loc"] if isinstance(p, int) or p.isidentifier()
-        )
+        where = ".".join(str(p) for p in first["loc"] if isinstance(p, int) or p.isidentifier())
         code = _CODES.get(first["type"], "wrong_type")
         # The name of an unknown field is the model's text: it is not repeated.
         return Finding(code, detail="" if code == "extra_field" else f"field={where}")

@@ -7,7 +7,7 @@
 --   validator: key of the validator; the name of its asset check
 --   boundary: extraction or normalization
 --   level: what an ERROR condemns: record or artifact
---   severity: eRROR or WARN
+--   severity: ERROR or WARN
 --   passed: whether nothing was found
 --   findings: how many findings there were, also those not kept
 --   looked_at: records the validator looked at

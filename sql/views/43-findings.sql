@@ -5,7 +5,7 @@
 --   table_name: the table that was to be made
 --   attempt: number of the try at this table and session, from 1
 --   validator: key of the validator
---   severity: eRROR or WARN
+--   severity: ERROR or WARN
 --   finding: number of the finding in its validator's list, from 0
 --   code: what was found
 --   record_index: the record it is about: its position before any was rejected

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_limits_hold_but_for_one_long_unit(units: tuple[Unit, ...], within: Chun
 @given(sessions, limits)
 def test_no_chunk_could_take_the_next_unit(units: tuple[Unit, ...], within: ChunkLimits) -> None:
     chunks = chunk(units, within)
-    for c, following in zip(chunks, chunks[1:], strict=False):
+    for c, following in pairwise(chunks):
         taken = sum(len(u.text) for u in (*c.units, following.units[0]))
         assert len(c.units) == within.max_units or taken > within.max_characters
 

@@ -33,6 +33,15 @@ PERSON_CUES = frozenset(
 )
 """Cues that places and things do not have."""
 
+_DEEDS = frozenset(("introduction", "answer", "title", "spoken_to", "person_verb", "person_noun"))
+"""Cues of persons that a place rarely has, whatever is said of it."""
+
+_PLACES = frozenset(("place", "travel", "place_noun", "belonging", "listed"))
+"""Cues of places."""
+
+_LIST = re.compile(r" *(?:,|,? and|,? or) *\Z")
+_SHORTEST_LIST = 3
+
 
 @dataclass(slots=True)
 class Evidence:
@@ -64,11 +73,14 @@ def gather(lines: Sequence[Line], spans: Iterable[Span], words: Vocabulary) -> d
     people = words.rules.people
     out: dict[tuple[str, ...], Evidence] = {}
     offstage = {i for i, line in enumerate(lines) if words.rules.table.out_of_game_pattern.search(line.lowered)}
-    for span in spans:
+    told = [span for span in spans if span.line not in offstage]
+    lists = _lists(told, lines)
+    listed = {id(span) for members in lists for span in members}
+    for span in told:
         line = lines[span.line]
-        if span.line in offstage:
-            continue
         keys = span.key
+        if not _name_shaped(keys, words):
+            continue
         place = any(k in people.place_nouns for k in keys)
         thing = any(k in people.thing_nouns for k in keys)
         introduced = _introduction(line, span, people)
@@ -81,8 +93,52 @@ def gather(lines: Sequence[Line], spans: Iterable[Span], words: Vocabulary) -> d
         evidence = out.setdefault(keys, Evidence(keys))
         if not plain and not evidence.lines:
             evidence.add("unfamiliar", people.weights.unfamiliar)
-        _note(evidence, line, span, lines, words)
+        _note(evidence, line, span, lines, words, id(span) in listed)
+    _list_cues(lists, out, people)
     return out
+
+
+def _name_shaped(keys: Sequence[str], words: Vocabulary) -> bool:
+    """Tell whether a phrase looks like a name: no initial alone, no "Hilda-made"."""
+    tail = keys[-1].rpartition("-")[2] if "-" in keys[-1] else ""
+    return any(len(k) > 1 for k in keys) and not (tail and words.ordinary(tail))
+
+
+def _lists(spans: Sequence[Span], lines: Sequence[Line]) -> list[list[Span]]:
+    """Return the phrases that stand in a row with only commas and "and" between them."""
+    runs: list[list[Span]] = []
+    for span in spans:
+        last = runs[-1][-1] if runs else None
+        line = lines[span.line]
+        if (
+            last is not None
+            and last.line == span.line
+            and not line.words[last.last].possessive
+            and _LIST.fullmatch(line.lowered[line.words[last.last].end : line.words[span.first].start])
+        ):
+            runs[-1].append(span)
+        else:
+            runs.append([span])
+    return [run for run in runs if len(run) >= _SHORTEST_LIST]
+
+
+def _list_cues(lists: Iterable[Sequence[Span]], out: Mapping[tuple[str, ...], Evidence], people: NpcRules) -> None:
+    """Let a list with a place in it speak for more places: lists keep to one kind."""
+    cues = []
+    for members in lists:
+        keys = [m.key for m in members]
+        if any(
+            any(k in people.place_nouns for k in key) or (key in out and _is_place(out[key], people)) for key in keys
+        ):
+            cues.extend(out[key] for key in keys if key in out)
+    for evidence in cues:
+        evidence.add("listed", people.weights.listed)
+
+
+def _is_place(evidence: Evidence, people: NpcRules) -> bool:
+    """Tell whether more speaks for a place than what the name does and has done to it."""
+    place = -evidence.total(people.cue_cap, _PLACES)
+    return place > max(0.0, evidence.total(people.cue_cap, _DEEDS))
 
 
 def _introduction(line: Line, span: Span, people: NpcRules) -> str | None:
@@ -96,7 +152,7 @@ def _introduction(line: Line, span: Span, people: NpcRules) -> str | None:
     return None
 
 
-def _note(evidence: Evidence, line: Line, span: Span, lines: Sequence[Line], words: Vocabulary) -> None:
+def _note(evidence: Evidence, line: Line, span: Span, lines: Sequence[Line], words: Vocabulary, listed: bool) -> None:
     people = words.rules.people
     weights, share = people.weights, 1.0 if line.by_dm else people.player_share
     first, last = line.words[span.first], line.words[span.last]
@@ -125,6 +181,8 @@ def _note(evidence: Evidence, line: Line, span: Span, lines: Sequence[Line], wor
     if not span.opens:
         add("plain")
     _place_cues(add, before_text, previous, people, span)
+    if not span.titled and _belongs(line, span, people):
+        add("belonging")
     if previous in people.determiners and not span.titled:
         add("article")
     elif previous in people.thing_words:
@@ -150,6 +208,10 @@ def _note(evidence: Evidence, line: Line, span: Span, lines: Sequence[Line], wor
     vocative = (first.before.strip()[-1:] == "," and after_mark in ("", ".", "!", "?", '"', "-", ",", ")")) or (
         span.opens and after_mark in (",", "!", "?")
     )
+    if listed:
+        vocative = False
+    if adjoining in people.plural_verbs and previous not in ("and", "or") and not listed:
+        add("plural")
     if vocative and (not line.by_dm or quoted):
         add("vocative", 1.0 if not span.opens else 0.7)
     elif vocative and line.by_dm and span.opens and following is not None and following.key in people.player_address:
@@ -181,6 +243,15 @@ def _place_cues(add: Callable[[str], None], before_text: str, previous: str, peo
             add("place")
 
 
+def _belongs(line: Line, span: Span, people: NpcRules) -> bool:
+    """Tell whether the phrase stands as a place does: "the bell of X"; what is a person's is "X's"."""
+    if span.first < 3:
+        return False
+    the, noun, of = line.words[span.first - 3 : span.first]
+    adjoin = of.before == noun.before == line.words[span.first].before == " "
+    return adjoin and of.key == "of" and the.key == "the" and not noun.capital and noun.key not in people.person_owned
+
+
 def accepted(evidence: Mapping[tuple[str, ...], Evidence], people: NpcRules) -> dict[tuple[str, ...], Evidence]:
     """Return the names whose cues reach the declared thresholds."""
     return {key: e for key, e in evidence.items() if _is_person(e, people)}
@@ -188,6 +259,8 @@ def accepted(evidence: Mapping[tuple[str, ...], Evidence], people: NpcRules) -> 
 
 def _is_person(evidence: Evidence, people: NpcRules) -> bool:
     if evidence.addressed_as_player and not evidence.cues.get("gazetteer"):
+        return False
+    if _is_place(evidence, people):
         return False
     total = evidence.total(people.cue_cap)
     person = evidence.total(people.cue_cap, PERSON_CUES)
