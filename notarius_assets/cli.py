@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from notarius_assets import __version__
+from notarius_assets.commands.terminal import note
 from notarius_assets.errors import NotariusError
 
 if TYPE_CHECKING:
@@ -49,7 +51,23 @@ def _open(pipeline: Path | None, home: Path | None) -> Workspace:
     return Workspace.open(pipeline, home)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _ReaderGoneError(Exception):
+    """Who read stdout has enough."""
+
+
+class _Verbs(click.Group):
+    """Click ends with 1 where a pipe is closed, as if work had failed."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise _ReaderGoneError from error
+        return code
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="notarius")
 def cli() -> None:
     """Evidence-cited records from transcripts of played D&D sessions.
@@ -136,7 +154,7 @@ def sql(statement: str | None, pipeline: Path | None, home: Path | None, output:
     """Run a SQL STATEMENT on the history, read-only; without one, read it from stdin."""
     from notarius_assets.commands import asking
 
-    return asking.sql(_open(pipeline, home), statement or sys.stdin.read(), output or "table")
+    return asking.sql(_open(pipeline, home), sys.stdin.read() if statement is None else statement, output or "table")
 
 
 class _Queries(click.Group):
@@ -185,7 +203,14 @@ def tables(pipeline: Path | None, home: Path | None, as_json: bool) -> int:
 @click.argument("session")
 @_pipeline_options
 @click.option("--lane", "lane_key", metavar="LANE", help="Only this lane.")
-@click.option("--context", default=0, show_default=True, metavar="N", help="Units shown around each cited range.")
+@click.option(
+    "--context",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Units shown around each cited range.",
+)
 @_json
 def show(
     session: str, pipeline: Path | None, home: Path | None, lane_key: str | None, context: int, as_json: bool
@@ -244,17 +269,21 @@ def evaluate(gold: tuple[str, ...], pipeline: Path | None, home: Path | None, ki
 
 def main() -> None:
     """Run the command line; a user's mistake is one line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that lacks a character shows its code
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(standalone_mode=False)
     except NotariusError as error:
-        click.echo(f"notarius: {error}", err=True)
+        note(f"notarius: {error}")
         code = error.exit_code
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         code = 130
-    except BrokenPipeError:
+    except _ReaderGoneError:
         # whoever read has enough; Python would complain once more while it closes stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0

@@ -147,7 +147,10 @@ class Pipeline:
 
     def sessions(self) -> tuple[SessionFile, ...]:
         """Return the sessions that the transcripts' globs give now, in order of their slugs."""
-        return discover(self.root, self.file.transcripts, self.file.ignore, self.file.sessions, self.campaign)
+        try:
+            return discover(self.root, self.file.transcripts, self.file.ignore, self.file.sessions, self.campaign)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self.path}: {error.message}", next_step=error.next_step) from error
 
     @cached_property
     def tables(self) -> frozenset[str]:
@@ -196,9 +199,9 @@ def _extra_lanes(lines: Lines, modules: Sequence[str]) -> list[Lane]:
         where = lines.at("lane_modules", n)
         try:
             module = importlib.import_module(name)
-        except ImportError as error:
+        except Exception as error:
             raise ConfigurationError(
-                f"{where}: {name!r} can't be imported ({error})",
+                f"{where}: {name!r} can't be imported ({type(error).__name__}: {error})",
                 next_step="put the module beside the pipeline file, or install it",
             ) from error
         # a lane that the module only imports, to derive its own from, is not declared by it
@@ -309,6 +312,8 @@ def _static_registry(where: str, path: Path, slot: ReferenceSlot, known: Mapping
                 f"{problem} has {size:,} bytes, at most {MAX_REFERENCE_BYTES:,} are taken",
                 next_step="bind a smaller file, or a lane",
             )
+        if not path.is_file():
+            raise ConfigurationError(f"{problem} is not a file", next_step="correct the path")
         records = decode(producer, path.read_bytes(), problem)
     except OSError as error:
         raise ConfigurationError(f"{problem} can't be read ({error.strerror})", next_step="correct the path") from error

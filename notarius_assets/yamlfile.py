@@ -49,12 +49,22 @@ def read_model(path: Path, model: type[_M]) -> tuple[_M, Lines]:
         raise ConfigurationError(f"{path}:{line}: not YAML ({error.problem})", next_step="correct that line") from error
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{path}: not YAML ({error})", next_step="correct the file") from error
-    lines: dict[tuple[int | str, ...], int] = {}
-    data = _construct(node, (), lines, path) if node else {}
+    except RecursionError as error:
+        raise _too_deep(path) from error
+    # an empty file, or one of comments alone, has no node: what it lacks is said of line 1
+    lines: dict[tuple[int | str, ...], int] = {(): 1}
+    try:
+        data = _construct(node, (), lines, path) if node else {}
+    except RecursionError as error:
+        raise _too_deep(path) from error
     try:
         return model.model_validate(data), Lines(path, lines)
     except ValidationError as error:
         raise _as_configuration_error(error, Lines(path, lines)) from error
+
+
+def _too_deep(path: Path) -> ConfigurationError:
+    return ConfigurationError(f"{path}: nested too deeply, or an anchor holds itself", next_step="write it plainly")
 
 
 def _construct(node: yaml.Node, at: tuple[int | str, ...], lines: dict[tuple[int | str, ...], int], path: Path) -> Any:
@@ -82,12 +92,16 @@ def _construct(node: yaml.Node, at: tuple[int | str, ...], lines: dict[tuple[int
 def _as_configuration_error(error: ValidationError, lines: Lines) -> ConfigurationError:
     errors = error.errors(include_url=False, include_context=False)
     first = errors[0]
+    # pydantic names the type it tried where a key takes several: no key of the file
+    place = next(first["loc"][:n] for n in range(len(first["loc"]), -1, -1) if first["loc"][:n] in lines.by_key)
+    if first["type"] in ("extra_forbidden", "missing"):
+        place = first["loc"]
     reason = {"extra_forbidden": "unknown key", "missing": "required, but not there"}.get(
         first["type"], first["msg"].removeprefix("Value error, ")
     )
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return ConfigurationError(
-        f"{lines.at(*first['loc'])}: {reason}{more}",
+        f"{lines.at(*place)}: {reason}{more}",
         next_step="correct that line; docs/reference/configuration.md lists every key",
     )
 

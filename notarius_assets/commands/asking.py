@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from notarius_assets.commands.terminal import as_dicts, json_out, note, out, table
+from notarius_assets.commands.terminal import as_dicts, json_out, note, out, safe, table
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.identity import comparison_name
 from notarius_assets.lake import history, sqlfiles
@@ -47,8 +47,9 @@ def _ask(workspace: Workspace, statement: str, parameters: Mapping[str, str], ou
     with open_history(workspace) as connection:
         try:
             result = connection.execute(statement, parameters or None)
-            head = [d[0] for d in result.description or ()]
-            rows = result.fetchall()
+            # a text without a statement, such as one of comments, gives no result
+            head = [d[0] for d in (result.description or ())] if result else []
+            rows = result.fetchall() if result else []
         except duckdb.Error as error:
             reason = str(error).split("\n\nLINE")[0]
             raise ConfigurationError(f"SQL: {reason}", next_step="notarius tables lists views and columns") from error
@@ -63,7 +64,8 @@ def show(head: Sequence[str], rows: Sequence[Sequence[Any]], output: str) -> Non
     elif output == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(head)
-        writer.writerows(rows)
+        tty = sys.stdout.isatty()
+        writer.writerows([safe(v) if tty and isinstance(v, str) else v for v in row] for row in rows)
     else:
         table(head, rows[:MAX_SHOWN])
         more = f", the first {MAX_SHOWN:,} shown; --csv or --json give all" if len(rows) > MAX_SHOWN else ""

@@ -62,7 +62,7 @@ def _session(workspace: Workspace, path: Path, gold: Gold, named: str) -> str:
     published = {
         m.source_id.partition("/")[2]: m
         for m in workspace.store.manifests()
-        if UNITS in m.published and m.source_id.startswith(f"{workspace.pipeline.campaign}/")
+        if {UNITS, CHUNKS} <= set(m.published) and m.source_id.startswith(f"{workspace.pipeline.campaign}/")
     }
     tried = (named.rpartition("/")[2],) if named else session_candidates(path, gold)
     for slug in tried:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,9 @@ from notarius_assets.transcripts.model import TranscriptError
 from notarius_assets.transcripts.reader import error_json, read
 
 SHOWN_UNITS = 5
+_SURROGATES = re.compile("[\\ud800-\\udfff]")
+_NOT_IN_YAML = re.compile("[^\\x20-\\x7e\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]|[\\u2028\\u2029\\ufeff]")
+"""Characters that a YAML file can hold as an escape only."""
 
 
 def read_file(path: Path, as_json: bool) -> int:
@@ -53,19 +57,26 @@ def init(folder: Path, globs: Sequence[str], campaign: str, speakers: Path | Non
     target = folder / "pipeline.yaml"
     if target.exists():
         raise ConfigurationError(f"{target} is already there", next_step="edit it, or give another folder")
-    if slug(campaign) is None:
+    if slug(campaign) is None or _SURROGATES.search(campaign):
         raise ConfigurationError(
             f"campaign {campaign!r} gives no slug", next_step="use a name with a letter a-z or a digit"
         )
+    if "" in globs:
+        raise ConfigurationError("--transcripts is empty", next_step="give a glob, such as 'transcripts/*.txt'")
     declared = _speakers(speakers)
     written = [_relative(pattern, folder) for pattern in globs]
     files = sorted({Path(p) for pattern in written for p in _matches(folder / pattern)})
     counts, unread = _labels([p for p in files if p.is_file()])
     text = _starter(campaign, written, counts, declared)
-    write_atomically(target, text.encode())
+    try:
+        write_atomically(target, text.encode())
+    except OSError as error:
+        raise ConfigurationError(
+            f"{target}: can't be written ({error.strerror})", next_step="give another DIR"
+        ) from error
     out(f"Wrote {target}: {len(files) - len(unread)} transcripts, {len(counts)} speaker labels.")
-    for error in unread[:5]:
-        note(f"notarius: {error}")
+    for problem in unread[:5]:
+        note(f"notarius: {problem}")
     if not files:
         note(f"notarius: no file matches {', '.join(globs)} yet; correct `transcripts:` in {target}")
     out(f"Next: notarius run --pipeline {target}")
@@ -91,7 +102,7 @@ def _speakers(path: Path | None) -> Mapping[str, Any]:
     shape = '{"dm": ["MATT"], "players": {"TRAVIS": "Grog"}}'
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(
             f"{path}: can't be read as JSON ({error})", next_step=f"write it as {shape}"
         ) from error
@@ -100,11 +111,15 @@ def _speakers(path: Path | None) -> Mapping[str, Any]:
         and set(found) <= {"dm", "players"}
         and isinstance(found.get("dm", []), list)
         and isinstance(found.get("players", {}), dict)
-        and all(isinstance(v, str) for v in (*found.get("dm", []), *found.get("players", {}).values()))
+        and all(map(_is_label, (*found.get("dm", []), *found.get("players", {}), *found.get("players", {}).values())))
     )
     if not good:
         raise ConfigurationError(f"{path}: not the shape of a speakers file", next_step=f"write it as {shape}")
     return dict(found)
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and not _SURROGATES.search(value)
 
 
 def _labels(files: Sequence[Path]) -> tuple[Counter[str], list[TranscriptError]]:
@@ -175,4 +190,6 @@ def _starter(campaign: str, globs: Sequence[str], counts: Counter[str], declared
 def _text(value: str) -> str:
     """Return a YAML scalar: a JSON string is one."""
     plain = value.isascii() and value.replace("_", "a").replace("-", "a").isalnum() and value[0].isalpha()
-    return value if plain else json.dumps(value, ensure_ascii=False)
+    if plain:
+        return value
+    return _NOT_IN_YAML.sub(lambda c: f"\\u{ord(c[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from notarius_assets.commands.sessions import choose
 from notarius_assets.commands.terminal import json_out, note, out, table
 from notarius_assets.flow.currency import SessionState, SessionStatus, statuses
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
+from notarius_assets.lake.locks import left_by_killed
+
+PATIENCE = 60.0
+"""Seconds to wait, at the end of a run, for another process that is building the history."""
 
 
 def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: bool, quiet: bool, as_json: bool) -> int:
     """Run every chosen session that is not current; return the exit code."""
     started = time.monotonic()
     before = statuses(workspace, choose(workspace, names))
-    todo = [s for s in before if force or s.to_do]
+    # tables that a killed process accepted were perhaps never told to Dagster
+    again = {s.source_id for s in before if force or left_by_killed(workspace.home.locks, s.source_id)}
+    todo = [s for s in before if s.source_id in again or s.to_do]
     if dry_run:
         return _dry_run(before, todo, as_json)
     after = {s.source_id: s for s in before}
     interrupted = False
     if todo:
         try:
-            _run_all(workspace, todo, after, force=force, quiet=quiet)
+            _run_all(workspace, todo, after, again=again, quiet=quiet)
         except KeyboardInterrupt:
             interrupted = True
-    history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes])
+    history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes], patience=PATIENCE)
     done = [after[s.source_id] for s in before]
     if as_json:
         json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted})
@@ -40,7 +46,12 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
 
 
 def _run_all(
-    workspace: Workspace, todo: Sequence[SessionStatus], after: dict[str, SessionStatus], *, force: bool, quiet: bool
+    workspace: Workspace,
+    todo: Sequence[SessionStatus],
+    after: dict[str, SessionStatus],
+    *,
+    again: Set[str],
+    quiet: bool,
 ) -> None:
     # dagster takes a second to import: only here
     from notarius_assets.orchestration.runner import runner
@@ -52,7 +63,7 @@ def _run_all(
             if session.file is None:
                 continue
             begun = time.monotonic()
-            ended = running.run(session.file, every if force else session.to_do).status
+            ended = running.run(session.file, every if session.source_id in again else session.to_do).status
             after[session.source_id] = ended
             if not quiet:
                 took = f"{time.monotonic() - begun:.1f} s"
@@ -75,7 +86,7 @@ def _dry_run(before: Sequence[SessionStatus], todo: Sequence[SessionStatus], as_
 
 
 def _because(session: SessionStatus) -> str:
-    parts = sorted({p for t in session.tables for p in t.because if not p.startswith("transcript_")})
+    parts = sorted({p for t in session.tables for p in t.because} - {t.table for t in session.tables})
     return f" because of {', '.join(parts)}" if parts else ""
 
 
@@ -119,7 +130,9 @@ def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> in
 
 def _without_transcript(workspace: Workspace) -> list[str]:
     present = {s.source_id for s in workspace.pipeline.sessions()}
-    return [m.source_id for m in workspace.store.manifests() if m.source_id not in present]
+    ours = f"{workspace.pipeline.campaign}/"
+    lake = (m.source_id for m in workspace.store.manifests())
+    return [s for s in lake if s.startswith(ours) and s not in present]
 
 
 def _as_json(session: SessionStatus) -> dict[str, object]:

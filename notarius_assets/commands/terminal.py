@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,14 +25,28 @@ def note(text: str) -> None:
 def safe(text: str) -> str:
     """Return text without control characters: a transcript must not drive the terminal."""
     return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") or c == "\u200d" else "\ufffd" for c in text
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") or c == "\u200d" else "\ufffd"
+        for c in text
     )
 
 
 def json_out(value: Any) -> None:
     """Print one JSON document to stdout."""
-    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=str))
+    import orjson
+
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=str)
+    except TypeError:
+        # SQL has integers of more than 64 bits, and maps whose keys are no text
+        data = json.dumps(_with_text_keys(value), indent=2, default=str).encode() + b"\n"
+    sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def _with_text_keys(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _with_text_keys(v) for k, v in value.items()}
+    return [_with_text_keys(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def console(stderr: bool = False) -> Console:

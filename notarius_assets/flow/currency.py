@@ -163,7 +163,7 @@ class _Check:
         if entry is None:
             return TableStatus(table, SessionState.NEW)
         stale_above = tuple(t for t in upstream if t in self.bad)
-        because = (*_differing(entry, code, inputs), *stale_above)
+        because = (*_differing(entry, code, inputs), *_unrecorded(entry, latest), *stale_above)
         if because:
             return TableStatus(table, SessionState.STALE, tuple(dict.fromkeys(because)))
         if not (self.workspace.store.root / entry.file).exists():
@@ -173,6 +173,15 @@ class _Check:
     @staticmethod
     def _not_accepted(table: str, latest: Attempt) -> TableStatus:
         return TableStatus(table, _OF_ATTEMPT[latest.state], (), latest.reason, latest.next_step)
+
+
+def _unrecorded(entry: Entry, latest: Attempt | None) -> tuple[str, ...]:
+    """Name what a crash between accepting a table and recording it left."""
+    recorded = latest is not None and (
+        (latest.content_digest, latest.code_fingerprint, latest.input_fingerprint)
+        == (entry.content_digest, entry.code_fingerprint, entry.input_fingerprint)
+    )
+    return () if recorded else ("attempt not recorded",)
 
 
 def _differing(entry: Entry, code: Mapping[str, str], inputs: Mapping[str, str]) -> tuple[str, ...]:

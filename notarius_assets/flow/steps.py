@@ -39,6 +39,7 @@ from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
 from notarius_assets.transcripts.chunks import chunk
 from notarius_assets.transcripts.model import Chunk, TranscriptError, Unit
 from notarius_assets.transcripts.reader import read_bytes
+from notarius_assets.transcripts.shown import shown
 from notarius_assets.validators.base import Context, Verdict
 
 
@@ -108,7 +109,7 @@ class _Trial:
     ) -> tuple[Attempt, Entry]:
         store = self.workspace.store
         # The file and the manifest first: a crash between the two leaves an accepted table whose attempt is missing,
-        # which the next run redoes; the other way round an attempt would name what nobody can read.
+        # which is stale for that and redone; the other way round an attempt would name what nobody can read.
         entry = store.publish(
             self.source_id,
             self.table,
@@ -170,7 +171,9 @@ def run_units(workspace: Workspace, source_id: str, run_id: str = "") -> Outcome
     except TranscriptError as error:
         return trial.without_result(State.UNREADABLE, error)
     except OSError as error:
-        problem = NotariusError(f"{found.path.name}: can't be read ({error.strerror})", next_step="check the file")
+        problem = NotariusError(
+            f"{shown(found.path.name)}: can't be read ({error.strerror})", next_step="check the file"
+        )
         return trial.without_result(State.UNREADABLE, problem)
     inputs = fingerprints.units_input(hashlib.sha256(data).hexdigest())
     attempt = trial.ended(
@@ -179,7 +182,7 @@ def run_units(workspace: Workspace, source_id: str, run_id: str = "") -> Outcome
         content_digest=transcript.content_digest,
         rows=len(transcript.units),
         notes={
-            "file": found.path.name,
+            "file": shown(found.path.name),
             "format": transcript.format,
             "encoding": transcript.encoding,
             "warnings": [w.as_json() for w in transcript.warnings],

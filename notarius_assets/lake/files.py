@@ -16,7 +16,7 @@ TEMPORARY_PREFIX = ".writing-"
 def replacing(path: Path, mode: int = 0o644) -> Iterator[Path]:
     """Give a temporary path in the same folder; at the end of the block it is `path`, or nothing is."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f"{TEMPORARY_PREFIX}{path.name}~", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -45,7 +45,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what a crash left unfinished in a folder that nobody else writes now."""
-    for leftover in folder.glob(f"{TEMPORARY_PREFIX}*"):
+def sweep(folder: Path, name: str | None = None) -> None:
+    """Remove what a crash left unfinished in a folder, or of one file, that nobody else writes now."""
+    for leftover in folder.glob(f"{TEMPORARY_PREFIX}{f'{name}~' if name else ''}*"):
         leftover.unlink(missing_ok=True)

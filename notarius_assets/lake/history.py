@@ -6,6 +6,7 @@ Readers keep what they opened; a writer never waits for them.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ import pyarrow as pa
 from notarius_assets.errors import NotariusError, SessionBusyError
 from notarius_assets.identity import compact_json, digest
 from notarius_assets.lake import sqlfiles
-from notarius_assets.lake.attempts import Attempt
-from notarius_assets.lake.files import TEMPORARY_PREFIX, sync_folder
+from notarius_assets.lake.attempts import Attempt, State
+from notarius_assets.lake.files import TEMPORARY_PREFIX, sweep, sync_folder
 from notarius_assets.lake.home import LAYOUT
 from notarius_assets.lake.locks import exclusive
-from notarius_assets.lake.manifest import Manifest
+from notarius_assets.lake.manifest import Entry, Manifest
 from notarius_assets.lake.store import Store
 from notarius_assets.lake.tables import CHUNKS_TABLE, UNITS_TABLE, Column, Table, candidates_table, lane_table
 from notarius_assets.lanes import BUILT_IN
@@ -28,6 +29,9 @@ from notarius_assets.lanes.base import Lane
 
 KEPT_VERSIONS = 2
 """Database files kept behind the symlink: the newest, and the one a reader may just be opening."""
+
+MOST_BUILDS = 5
+"""How often a build starts over because a session changed under it."""
 
 STORAGE_VERSION = "v1.2.0"
 """So that DuckDB 1.2 and newer read the file."""
@@ -148,23 +152,42 @@ def is_fresh(store: Store, lanes: Sequence[Lane]) -> bool:
     return link.exists() and link.resolve().stem == _version(input_fingerprint(store, lanes))
 
 
-def refresh(store: Store, lanes: Sequence[Lane]) -> Path:
+def refresh(store: Store, lanes: Sequence[Lane], patience: float = 0.0) -> Path:
     """Return the history's path, built anew if it is not fresh.
 
-    When another process is building and an older history stands, that one is returned: nobody waits to read.
+    When another process is building, or sessions change faster than it can be built, the history that stands is
+    returned: nobody waits to read. A process that has just written gives `patience`, the seconds it waits for another
+    builder, which may have looked before the last write. Raises NotariusError where there is no history.
     """
-    if is_fresh(store, lanes):
-        return store.home.history
-    try:
-        with exclusive(store.home.locks / "history.lock", "the history"):
-            for _ in range(5):
-                wanted = input_fingerprint(store, lanes)
-                if _build(store, lanes, _version(wanted)) and input_fingerprint(store, lanes) == wanted:
+    until = time.monotonic() + patience
+    while not is_fresh(store, lanes):
+        try:
+            with exclusive(store.home.locks / "history.lock", "the history"):
+                if _rebuild(store, lanes):
                     break
-    except SessionBusyError:
-        if not store.home.history.exists():
-            raise
+        except SessionBusyError:
+            if time.monotonic() >= until and not store.home.history.exists():
+                raise
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.05)
+    if not store.home.history.exists():
+        raise NotariusError("the history can't be built while sessions change", next_step="run it again in a moment")
     return store.home.history
+
+
+def _rebuild(store: Store, lanes: Sequence[Lane]) -> bool:
+    """Build and swap in the history; False when sessions changed every time before it stood."""
+    store.home.history_versions.mkdir(parents=True, exist_ok=True)
+    sweep(store.home.history_versions)
+    for _ in range(MOST_BUILDS):
+        wanted = input_fingerprint(store, lanes)
+        built = _build(store, lanes, _version(wanted))
+        if built and input_fingerprint(store, lanes) == wanted:
+            _swap(store.home.history, built)
+            _forget_old(store.home.history_versions, built)
+            return True
+    return False
 
 
 def _version(fingerprint: str) -> str:
@@ -177,10 +200,9 @@ def _tables(lanes: Sequence[Lane]) -> list[Table]:
     return [UNITS_TABLE, CHUNKS_TABLE, *{t.name: t for t in reversed(of_lanes)}.values()]
 
 
-def _build(store: Store, lanes: Sequence[Lane], version: str) -> bool:
-    """Build one version and swap it in; False when a file went away meanwhile and the build must start over."""
+def _build(store: Store, lanes: Sequence[Lane], version: str) -> Path | None:
+    """Build one version beside the others; None when a file went away meanwhile and the build must start over."""
     folder = store.home.history_versions
-    folder.mkdir(parents=True, exist_ok=True)
     temporary = folder / f"{TEMPORARY_PREFIX}{version}.duckdb"
     temporary.unlink(missing_ok=True)
     manifests = list(store.manifests())
@@ -199,30 +221,33 @@ def _build(store: Store, lanes: Sequence[Lane], version: str) -> bool:
         connection.execute("CHECKPOINT h")
         connection.execute("USE memory")
         connection.execute("DETACH h")
-    except duckdb.IOException:
+    except duckdb.Error as error:
         temporary.unlink(missing_ok=True)
-        if any(not (store.root / e.file).exists() for m in manifests for e in m.published.values()):
-            return False
-        raise
+        gone = [e.file for m in manifests for e in m.published.values() if not (store.root / e.file).exists()]
+        if gone and [m.as_json() for m in store.manifests()] != [m.as_json() for m in manifests]:
+            return None
+        reason = f"{gone[0]} is gone" if gone else str(error).splitlines()[0]
+        raise NotariusError(
+            f"the history can't be built: {reason}", next_step="notarius run --force SESSION makes its files anew"
+        ) from error
     finally:
         connection.close()
     temporary.chmod(0o444)
     built = folder / f"{version}.duckdb"
     temporary.replace(built)
-    _swap(store.home.history, built)
-    _forget_old(folder, built)
-    return True
+    return built
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, store: Store, manifests: Iterable[Manifest], table: Table) -> None:
     files = [str(store.root / m.published[table.name].file) for m in manifests if table.name in m.published]
+    _create(connection, table, table.schema.empty_table())
     if files:
+        # by name: sessions not run since a lane got another field have files without it
         connection.execute(
-            f"CREATE TABLE lake.{table.name} AS SELECT * FROM read_parquet($files, hive_partitioning = false)",  # noqa: S608
+            f"INSERT INTO lake.{table.name} BY NAME SELECT COLUMNS(lambda c: c IN {tuple(table.schema.names)}) "  # noqa: S608
+            "FROM read_parquet($files, hive_partitioning = false, union_by_name = true)",
             {"files": files},
         )
-    else:
-        _create(connection, table, table.schema.empty_table())
     _comment(connection, table)
 
 
@@ -270,15 +295,9 @@ def _attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) ->
     rows: dict[str, list[list[Any]]] = {t.name: [] for t in ATTEMPT_TABLES}
     ordered = list(attempts)
     newest = {(a.source_id, a.table): a.number for a in ordered}
+    shown = {(a.source_id, a.table): a.number for a in ordered if _made(published.get((a.source_id, a.table)), a)}
     for a in ordered:
         who = [*a.source_id.split("/"), a.table, a.number]
-        entry = published.get((a.source_id, a.table))
-        shown = (
-            entry is not None
-            and a.state == "accepted"
-            and (entry.content_digest, entry.code_fingerprint, entry.input_fingerprint)
-            == (a.content_digest, a.code_fingerprint, a.input_fingerprint)
-        )
         rows["lane_runs"].append(
             [
                 *who,
@@ -287,7 +306,7 @@ def _attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) ->
                 a.reason,
                 a.next_step,
                 newest[a.source_id, a.table] == a.number,
-                shown,
+                shown.get((a.source_id, a.table)) == a.number,
                 a.rows,
                 a.proposed,
                 a.code_fingerprint,
@@ -315,6 +334,16 @@ def _attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) ->
     return [(t, _table(t, rows[t.name])) for t in ATTEMPT_TABLES]
 
 
+def _made(entry: Entry | None, attempt: Attempt) -> bool:
+    if entry is None or attempt.state is not State.ACCEPTED:
+        return False
+    return (entry.content_digest, entry.code_fingerprint, entry.input_fingerprint) == (
+        attempt.content_digest,
+        attempt.code_fingerprint,
+        attempt.input_fingerprint,
+    )
+
+
 def _ingest(who: list[Any], notes: Mapping[str, Any]) -> list[list[Any]]:
     return [
         [*who, notes["file"], notes["format"], w["code"], len(w.get("units", ())), w.get("records", 0), w.get("note")]
@@ -333,4 +362,10 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     if not path.exists():
         raise NotariusError(f"{path}: no history yet", next_step="notarius run")
     config: dict[str, Any] = {"enable_external_access": False, "lock_configuration": True}
-    return duckdb.connect(str(path.resolve()), read_only=True, config=config)
+    try:
+        return duckdb.connect(str(path.resolve()), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise NotariusError(
+            f"{path}: can't be opened ({str(error).splitlines()[0]})",
+            next_step="remove it and run again; it is made from the lake",
+        ) from error

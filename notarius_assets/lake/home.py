@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from notarius_assets.lake.files import write_atomically
 
 LAYOUT = 1
 """The number of the layout of files below the home; `lake.json` names it."""
+
+
+_NOT_IN_PATHS = re.compile(r"[?\\]|%[0-9A-Fa-f]{2}")
+"""What they read as the end of a path, a folder's border, or another character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,11 @@ class Home:
 
         Raises ConfigurationError when `lake.json` names another layout or the folder can't be written.
         """
+        if found := _NOT_IN_PATHS.search(str(self.root)):
+            raise ConfigurationError(
+                f"{self.root}: DuckDB and SQLite can't open files below a folder with {found[0]!r} in its name",
+                next_step="give another folder with --home",
+            )
         marker = self.root / "lake.json"
         try:
             if not marker.exists():

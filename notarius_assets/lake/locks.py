@@ -47,8 +47,26 @@ def exclusive(path: Path, what: str) -> Iterator[None]:
             yield
         finally:
             del _held[path]
+            handle.seek(0)
+            handle.truncate()
 
 
 def session_lock(locks: Path, source_id: str) -> contextlib.AbstractContextManager[None]:
     """Hold one session."""
-    return exclusive(locks / f"{source_id}.lock", f"session {source_id}")
+    return exclusive(_session_path(locks, source_id), f"session {source_id}")
+
+
+def left_by_killed(locks: Path, source_id: str) -> bool:
+    """Tell whether the process that last held a session ended without giving it back."""
+    try:
+        with _session_path(locks, source_id).open("rb") as handle:
+            if not handle.read(1):
+                return False
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return True
+    except (FileNotFoundError, BlockingIOError):
+        return False
+
+
+def _session_path(locks: Path, source_id: str) -> Path:
+    return locks / f"{source_id}.lock"

@@ -10,6 +10,7 @@ Layout below `<home>/lake`, `<part>` standing for `campaign=<slug>/session=<slug
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from notarius_assets.errors import NotariusError
 from notarius_assets.identity import compact_json
 from notarius_assets.lake.attempts import Attempt, State
 from notarius_assets.lake.files import replacing, sweep, write_atomically
@@ -49,12 +51,12 @@ class Store:
         path = self._manifest_path(source_id)
         if not path.exists():
             return Manifest(source_id)
-        return Manifest.from_json(orjson.loads(path.read_bytes()))
+        return _manifest(path)
 
     def manifests(self) -> Iterator[Manifest]:
         """Yield the manifests of all sessions in order of source_id."""
-        found = (orjson.loads(p.read_bytes()) for p in self.root.glob("manifests/campaign=*/session=*.json"))
-        yield from sorted((Manifest.from_json(m) for m in found), key=lambda m: m.source_id)
+        found = map(_manifest, self.root.glob("manifests/campaign=*/session=*.json"))
+        yield from sorted(found, key=lambda m: m.source_id)
 
     def _manifest_path(self, source_id: str) -> Path:
         return self.root / "manifests" / f"{part(source_id)}.json"
@@ -87,7 +89,9 @@ class Store:
         )
         write_parquet(self.root / file, rows, _metadata(entry, schema_name, attempt.run_id))
         manifest = self.manifest(source_id).accept(table, entry, tables)
-        write_atomically(self._manifest_path(source_id), compact_json(manifest.as_json()).encode() + b"\n")
+        path = self._manifest_path(source_id)
+        sweep(path.parent, path.name)
+        write_atomically(path, compact_json(manifest.as_json()).encode() + b"\n")
         shutil.rmtree(self._rejected(source_id, table), ignore_errors=True)
         self._collect(source_id, manifest)
         return entry
@@ -102,11 +106,13 @@ class Store:
 
     def read(self, entry: Entry) -> pa.Table:
         """Read an accepted file."""
-        return pq.read_table(self.root / entry.file, partitioning=None)
+        with _readable(entry.file):
+            return pq.read_table(self.root / entry.file, partitioning=None)
 
     def units(self, entry: Entry) -> tuple[Unit, ...]:
         """Read the units of an accepted file; the latest is kept in memory, as every step of a run needs it."""
-        return _units(self.root / entry.file)
+        with _readable(entry.file):
+            return _units(self.root / entry.file)
 
     # rejected artifacts
 
@@ -151,6 +157,18 @@ class Store:
         return newest is not None and newest.state is State.ACCEPTED
 
 
+@contextlib.contextmanager
+def _readable(file: str) -> Iterator[None]:
+    """Say in one line which file of the lake is gone or is no Parquet file."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        reason = "is gone" if isinstance(error, FileNotFoundError) else "can't be read"
+        raise NotariusError(
+            f"{file} {reason}", next_step="run the session again with --force, which makes it anew"
+        ) from error
+
+
 def write_parquet(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
     """Write a Parquet file that is whole or not there, with metadata in its schema."""
     with replacing(path) as temporary:
@@ -178,4 +196,19 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _attempt(path: Path) -> Attempt:
-    return Attempt.from_json(orjson.loads(path.read_bytes()))
+    with _whole(path):
+        return Attempt.from_json(orjson.loads(path.read_bytes()))
+
+
+def _manifest(path: Path) -> Manifest:
+    with _whole(path):
+        return Manifest.from_json(orjson.loads(path.read_bytes()))
+
+
+@contextlib.contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Say in one line which of the lake's JSON files somebody has damaged; we write them whole or not at all."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise NotariusError(f"{path}: damaged", next_step="remove it, then run the session again") from error

@@ -58,22 +58,27 @@ def history_asset(workspace: Workspace, names: Names) -> dg.AssetsDefinition:
         pool="history_writer",
     )
     def build() -> dg.MaterializeResult[Any]:
-        path = history.refresh(workspace.store, lanes)
-        with history.connect(path) as connection:
-            counted = {
-                view: connection.execute(f"SELECT count(*) FROM {view}").fetchone()  # noqa: S608 - names of ours
-                for view in ("sessions", "units", *(lane.table for lane in lanes))
-            }
-        return dg.MaterializeResult(
-            metadata={
-                "database": dg.MetadataValue.path(path),
-                "bytes": path.stat().st_size,
-                **{view: row[0] for view, row in counted.items() if row},
-            },
-            data_version=dg.DataVersion(history.input_fingerprint(workspace.store, lanes)),
-        )
+        metadata, version = build_history(workspace)
+        return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(version))
 
     return build
+
+
+def build_history(workspace: Workspace) -> tuple[dict[str, Any], str]:
+    """Build the history if it is not fresh; return what Dagster is told of it, and its data version."""
+    lanes = [b.lane for b in workspace.pipeline.lanes]
+    path = history.refresh(workspace.store, lanes)
+    with history.connect(path) as connection:
+        counted = {
+            view: connection.execute(f"SELECT count(*) FROM {view}").fetchone()  # noqa: S608 - names of ours
+            for view in ("sessions", "units", *(lane.table for lane in lanes))
+        }
+    metadata = {
+        "database": dg.MetadataValue.path(path),
+        "bytes": path.stat().st_size,
+        **{view: row[0] for view, row in counted.items() if row},
+    }
+    return metadata, history.input_fingerprint(workspace.store, lanes)
 
 
 def _specs(workspace: Workspace) -> Iterator[_Spec]:
@@ -144,7 +149,7 @@ def _asset(workspace: Workspace, names: Names, spec: _Spec) -> dg.AssetsDefiniti
     def step(context: dg.AssetExecutionContext) -> Iterator[Any]:
         source_id = context.partition_key
         with session_lock(workspace.home.locks, source_id):
-            outcome = steps.run(workspace, table, source_id, context.run_id)
+            outcome = steps.run(workspace, table, source_id, context.run.run_id)
             entry = workspace.store.manifest(source_id).accepted.get(UNITS) if evidence else None
             units = workspace.store.units(entry) if entry else ()
         yield from _events(outcome, key, of_outcome(outcome, units))

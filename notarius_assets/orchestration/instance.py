@@ -53,6 +53,8 @@ def environment(home: Home, pipeline: Path) -> Mapping[str, str]:
     return {
         **os.environ,
         "DAGSTER_HOME": str(prepare(home)),
+        # `dagster dev` greets with a warning about its own successor, which needs another package.
+        "PYTHONWARNINGS": "ignore:Function `dev_command` is superseded",
         "NOTARIUS_HOME": str(home.root),
         "NOTARIUS_PIPELINE": str(pipeline),
     }

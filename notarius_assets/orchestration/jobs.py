@@ -14,7 +14,6 @@ def session_job(names: Names, assets: list[dg.AssetsDefinition]) -> Any:
     return dg.define_asset_job(
         names.own("session"),
         selection=dg.AssetSelection.assets(*(a.key for a in assets)),
-        partitions_def=names.partitions,
         description="Everything of one session, from its transcript file to accepted records.",
     )
 
@@ -58,6 +57,7 @@ def history_sensors(workspace: Workspace, names: Names, job: Any) -> list[dg.Sen
             name=names.own(f"history_after_{word}"),
             description=f"Builds the history anew after a run's {word}, if what is accepted has changed.",
             request_job=job,
+            minimum_interval_seconds=10,
             default_status=dg.DefaultSensorStatus.RUNNING,
         )
         def sensor() -> dg.RunRequest | dg.SkipReason:

@@ -33,8 +33,8 @@ def _type(arrow: pa.DataType) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape text so that Markdown and HTML show it as it is."""
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Escape text so that Markdown and HTML show it as it is, on one line."""
+    escaped = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]()#|~!{}])", r"\\\1", escaped)
 
 
@@ -55,21 +55,26 @@ def preview(records: Sequence[Mapping[str, Any]], units: Sequence[Unit] = ()) ->
         return "No records."
     has_kind = "kind" in records[0]
     head = ["name", *(["kind"] if has_kind else []), "units", *(["words"] if units else [])]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = [_row(*head), "|" + "---|" * len(head)]
     for record in records[:PREVIEW_ROWS]:
-        cells = [plain(record["name"])]
-        if has_kind:
-            cells.append(plain(record["kind"]))
-        cells.append(ranges(record["source_refs"]))
-        if units:
-            lines_of = project([SourceRef(**r) for r in record["source_refs"][:PREVIEW_RANGES]], units, context=0)
-            cells.append(
-                "<br>".join(f"{e.unit_id}: {plain(e.text[:PREVIEW_WORDS])}" for e in lines_of[:PREVIEW_RANGES])
-            )
-        lines.append("| " + " | ".join(cells) + " |")
+        cells = [plain(record["name"]), *([plain(record["kind"])] if has_kind else []), ranges(record["source_refs"])]
+        # A row a unit: the Dagster UI shows no HTML, so a cell can't hold two lines.
+        words = _words(record, units) if units else [""]
+        lines.append(_row(*cells, *([words[0]] if units else [])))
+        lines.extend(_row(*[""] * len(cells), more) for more in words[1:])
     if len(records) > PREVIEW_ROWS:
         lines.append(f"\n{len(records) - PREVIEW_ROWS} more: see the history.")
     return "\n".join(lines)
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _words(record: Mapping[str, Any], units: Sequence[Unit]) -> list[str]:
+    cited = project([SourceRef(**r) for r in record["source_refs"][:PREVIEW_RANGES]], units, context=0)
+    shown = [f"{e.unit_id}: {plain(e.text[:PREVIEW_WORDS])}{'…' * (len(e.text) > PREVIEW_WORDS)}" for e in cited]
+    return shown[:PREVIEW_RANGES] + ["…"] * (len(shown) > PREVIEW_RANGES)
 
 
 def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from notarius_assets.errors import SessionBusyError
 from notarius_assets.flow.currency import SessionState, SessionStatus, TableStatus, status
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.locks import session_lock
+from notarius_assets.orchestration.assets import build_history
 from notarius_assets.orchestration.build import definitions
 from notarius_assets.orchestration.instance import open_instance
-from notarius_assets.orchestration.names import LAUNCHER_TAG, Names
+from notarius_assets.orchestration.names import HISTORY, LAUNCHER_TAG, Names
 from notarius_assets.transcripts.sessions import SessionFile
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -66,6 +67,13 @@ class Runner:
             return SessionRun(SessionStatus(source_id, (held,)), "")
         return SessionRun(status(self.workspace, session), result.run_id)
 
+    def build_history(self) -> None:
+        """Build the history and tell the instance; without that the UI shows it as never materialized."""
+        metadata, version = build_history(self.workspace)
+        self._instance.report_runless_asset_event(
+            dg.AssetMaterialization(self.names.key(HISTORY), metadata=metadata, tags={"dagster/data_version": version})
+        )
+
     def _end_killed_runs(self, source_id: str) -> None:
         """End runs of a process that is gone: we hold the session's lock, so nobody works on them."""
         filters = RunsFilter(statuses=_UNFINISHED, tags={LAUNCHER_TAG: "cli", "dagster/partition": source_id})
@@ -75,6 +83,8 @@ class Runner:
 
 @contextlib.contextmanager
 def runner(workspace: Workspace) -> Iterator[Runner]:
-    """Open the home's instance and give a runner on it."""
+    """Open the home's instance and give a runner on it; at the end of the block the history is built."""
     with open_instance(workspace.home) as instance:
-        yield Runner(workspace, instance)
+        running = Runner(workspace, instance)
+        yield running
+        running.build_history()

@@ -14,20 +14,20 @@ MAX_LABEL = 80
 _MAX_WORDS = 7
 
 _NOT_NAMES = words("""
-    agenda appendix author authors background cast channel chapter characters classifier comment comments contact content
-    contents copyright credits date debug default depends description disclaimer discussion documentation duration
-    edit editor email episode error errors example examples fatal figure file files fixme format from guild hint homepage
-    house-rules important info input keywords language license licence link links location maintainer map message
-    metadata music name nb note notes notice options output package parameters platform players players-present
-    present prerequisites provides ps publisher question raises recap recorded reference references release remark
-    requester requirements returns scene section see seealso session setting size source sources status subject summary table
-    tags tip title to todo topic tracks transcribed transcriber transcript transcription translation type update updated url
-    usage version warning warnings website when where yields
-    package-status home-page author-email maintainer-email license-file license-expression requires-dist requires-python
-    requires-external provides-extra project-url description-content-type metadata-version supported-platform dynamic
-    content-type content-length message-id reply-to cc bcc received user-agent
+    agenda appendix author authors background cast channel chapter characters classifier comment comments contact
+    content contents copyright credits date debug default depends description disclaimer discussion documentation
+    duration edit editor email episode error errors example examples fatal figure file files fixme format from guild
+    hint homepage house-rules important info input keywords language license licence link links location maintainer
+    map message metadata music name nb note notes notice options output package parameters platform players
+    players-present present prerequisites provides ps publisher question raises recap recorded reference references
+    release remark requester requirements returns scene section see seealso session setting size source sources
+    status subject summary table tags tip title to todo topic tracks transcribed transcriber transcript
+    transcription translation type update updated url usage version warning warnings website when where yields
+    package-status home-page author-email maintainer-email license-file license-expression requires-dist
+    requires-python requires-external provides-extra project-url description-content-type metadata-version
+    supported-platform dynamic content-type content-length message-id reply-to cc bcc received user-agent
     upstream-name upstream-contact build-depends standards-version vcs-git
-    """)
+""")
 """First words, lower case, of labels that are headings or fields: `Note`, `Session 3`, `Requires-Dist`."""
 
 _NOT_LABELS = words("""

@@ -103,16 +103,13 @@ class Transcript:
 
 def units_digest(units: tuple[Unit, ...]) -> str:
     """Return the lower-case hex SHA-256 over units, one compact JSON array a unit and line."""
-    sha = hashlib.sha256()
     dumps, newline = orjson.dumps, orjson.OPT_APPEND_NEWLINE
-    for u in units:
-        try:
-            line = dumps(tuple(u), option=newline)
-        except TypeError:
-            # What orjson refuses (a lone surrogate, an integer of more than 64 bits) has the same form here.
-            line = compact_json(u).encode("utf-8", "surrogatepass") + b"\n"
-        sha.update(line)
-    return sha.hexdigest()
+    try:
+        lines = [dumps(tuple(u), option=newline) for u in units]
+    except TypeError:
+        # What orjson refuses (half a surrogate pair, an integer of more than 64 bits) has the same form here.
+        lines = [compact_json(u).encode("utf-8", "surrogatepass") + b"\n" for u in units]
+    return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

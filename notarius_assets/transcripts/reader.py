@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Final
 
 from notarius_assets.transcripts import codes, crd3, script
@@ -34,7 +35,11 @@ def read(path: Path) -> Transcript:
     Raises TranscriptError where no unit can be had; the message is one line with the file, the reason and the place.
     """
     try:
-        check_size(path.stat().st_size, path.name)
+        found = path.stat()
+        if not (S_ISREG(found.st_mode) or S_ISDIR(found.st_mode)):
+            # Reading a pipe or a device may never end.
+            raise OSError(None, "not a regular file")
+        check_size(found.st_size, path.name)
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

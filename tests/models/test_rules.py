@@ -133,10 +133,25 @@ def test_a_shared_surname_is_not_given_to_one_of_two() -> None:
         "DM: You travel to Karrowmere. The city of Karrowmere lies in Ostrand, near Lake Pell.",
         "DM: Welcome back to the stream, thanks to our sponsor Glimmerdice. Glimmerdice says hello to chat.",
         "DM: Gwenda, you're up. Gwenda, what do you do?",  # a guest: the DM says "you" to a player
+        "DM: The river Ommeret is wide here. You can hear the bell of Stellow. Stellow has a bell.",
+        'DM: The road goes past Stellow. You hear the bell of Stellow. "Stellow!" he says. Stellow is wet.',
+        "DM: In Karrow they name four towns: Karrow, Tessel, Wendel, and Ostrel. Tessel gets the rain.",
+        'DM: "Hail, Quillon!" he says. "The members of Quillon are brave," he says.',
+        "DM: He says that Quillon were there, and he knows that Quillon are brave. He hates Quillon.",
+        "DM: It is a Velmora-made blade. Velmora-made blades hold. P says so, and P nods.",
     ],
 )
 def test_never_players_party_dice_spells_sentence_starts_places_or_announcements(text: str) -> None:
     assert found(text) == {}
+
+
+def test_the_house_of_a_person_is_no_place_called_so() -> None:
+    assert list(found("ROSA: Let's go to Orrick's. We went to Orrick's once.\nDM: Orrick nods.")) == ["Orrick"]
+
+
+def test_a_list_of_people_stays_one() -> None:
+    text = "DM: At the table sit Velmora, Orrick, and Wenna. Velmora nods. Orrick says nothing. Wenna smiles."
+    assert list(found(text)) == ["Orrick", "Velmora", "Wenna"]
 
 
 def test_without_declared_dms_the_label_tells_and_without_a_label_everybody_narrates() -> None:
@@ -185,6 +200,35 @@ def test_a_fight_makes_an_opponent() -> None:
 def test_signs_of_the_partys_side_make_an_ally() -> None:
     assert kinds(FIGHT.format(name="Orrick", deed="He is fighting alongside you, and defends you."), "Orrick") == [
         ("Orrick", "combat_ally")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "deed"),
+    [
+        ("DM", "And {name}'s with you on eighteen."),
+        ("DM", "Bert, roll for {name}."),
+        ("ROSA", "I'll have {name} bite it. {name}'s going to run up."),
+        ("ROSA", "I cast cure wounds on {name}."),
+    ],
+)
+def test_who_plays_or_helps_a_fighter_tells_its_side(speaker: str, deed: str) -> None:
+    fight = (
+        FIGHT.format(name="Somebody", deed="") + f"{speaker}: {deed.format(name='Orrick')}\nDM: Orrick rolls a save."
+    )
+    assert kinds(fight, "Orrick") == [("Orrick", "combat_ally")]
+
+
+def test_who_strikes_the_partys_enemy_is_an_ally_and_who_strikes_an_ally_an_enemy() -> None:
+    text = FIGHT.format(name="Skarn", deed="He swings at you, does that hit?")
+    assert kinds(text + "DM: Wenna swings her stool at Skarn. That is ten damage.", "Skarn", "Wenna") == [
+        ("Skarn", "combat_opponent"),
+        ("Wenna", "combat_ally"),
+    ]
+    text = FIGHT.format(name="Wenna", deed="She is fighting alongside you.")
+    assert kinds(text + "DM: Skarn swings at Wenna. That is ten damage.", "Skarn", "Wenna") == [
+        ("Wenna", "combat_ally"),
+        ("Skarn", "combat_opponent"),
     ]
 
 
@@ -309,6 +353,46 @@ def test_unknown_and_missing_files_are_named() -> None:
         npcs.propose(window(units("DM: Hi.")), ruleset.load(["words", "common"]))
 
 
+def test_the_english_words_are_a_plain_sorted_list_with_its_notices() -> None:
+    text = (RULES_FOLDER / "english.txt").read_text("ascii")
+    words = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(words) > 10_000
+    assert words == sorted(set(words))
+    assert all(re.fullmatch("[a-z]{2,}", word) for word in words)
+    assert set(words) <= PEOPLE.english.ordinary_words == DEEDS.english.ordinary_words
+    assert "WORDS-LICENSE.txt" in text
+    notices = (RULES_FOLDER / "WORDS-LICENSE.txt").read_text("utf-8")
+    for holder in ("2000-2018 by Kevin Atkinson", "Princeton University", "Benjamin Titze", "Geoff Kuenning"):
+        assert holder in notices
+
+
+@pytest.mark.parametrize("change", ["english.txt", "words.yaml"])
+def test_an_edit_of_any_file_changes_the_digest(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _copy_rules(tmp_path, monkeypatch)
+    assert ruleset.load(npcs.RULE_FILES).digest == PEOPLE.digest
+    with (tmp_path / change).open("a") as file:
+        file.write("# a comment\n")
+    edited = ruleset.load(npcs.RULE_FILES)
+    assert edited.digest != PEOPLE.digest
+    assert edited.english == PEOPLE.english
+
+
+def test_a_list_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _copy_rules(tmp_path, monkeypatch)
+    (tmp_path / "english.txt").write_bytes(b"caf\xe9\n")
+    with pytest.raises(ConfigurationError, match=r"english\.txt is not UTF-8"):
+        ruleset.load(["words"])
+    (tmp_path / "english.txt").unlink()
+    with pytest.raises(ConfigurationError, match=r"english\.txt can't be read"):
+        ruleset.load(["words"])
+
+
+def _copy_rules(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in [*RULES_FOLDER.glob("*.yaml"), *RULES_FOLDER.glob("*.txt")]:
+        (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr("importlib.resources.files", lambda _: folder)
+
+
 def _strings(value: Any) -> list[str]:
     if isinstance(value, dict):
         return [s for k, v in value.items() for s in [str(k), *_strings(v)]]
@@ -336,4 +420,4 @@ def test_the_files_hold_no_name_of_the_annotated_excerpts() -> None:
     assert not {n for n in names & words if n not in common}
     # An ordinary word may be a name's second word ("the Breaker"); no name as a whole may be among them.
     whole = {n["name"].lower() for p in GOLD.glob("*.gold.json") for n in json.loads(p.read_text("utf-8"))["npcs"]}
-    assert not whole & words
+    assert not whole & (words | PEOPLE.english.ordinary_words)

@@ -1,4 +1,4 @@
-"""A small campaign of its own in a folder of its own, the command line in this process, and processes to kill."""
+"""What the tests of lake, flow, commands and robustness do with a campaign on disk."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import contextlib
 import io
 import multiprocessing
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from notarius_assets import cli
@@ -17,155 +17,121 @@ from notarius_assets.flow import steps
 from notarius_assets.flow.currency import SessionStatus, status
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
+from tests.conftest import Campaign
 
-TEXT = """\
-DM: Old Marta says, "Welcome to the inn. It is the {0} night of the fair."
-INGRID: I talk to Old Marta. "Good evening."
-DM: The goblin Snag attacks you with a knife.
-INGRID: I attack Snag.
-DM: Captain Dunnock nods. "You did well," says Captain Dunnock.
-INGRID: Thank you, Captain.
-"""
-"""Two NPCs and more in six units; `{0}` tells the sessions apart."""
-
-PIPELINE = """\
-campaign: Fog Bells
-transcripts: [transcripts/*]
-speakers: {dm: [DM], players: {INGRID: Pim}}
-gazetteer: {npcs: [{name: Old Marta, aliases: [Marta]}]}
-chunking: {max_units: 4}
-steps:
-  - name: registries
-    lanes: [{lane: dnd/npcs}]
-  - name: occurrences
-    lanes: [{lane: dnd/npc-interactions, references: {npcs: dnd/npcs}}]
-"""
+SMALL_CHUNKS = "chunking: {max_units: 4}\n"
+"""Two chunks a session of `write_campaign`."""
 
 
-@dataclass(frozen=True, slots=True)
 class Ended:
     """How a command ended."""
 
-    code: int
-    out: str
-    err: str
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self) -> str:
+        return f"exit {self.code}\n{self.out}\n{self.err}"
 
 
-@dataclass(frozen=True)
-class Campaign:
-    """A folder with a pipeline file, transcripts and a home."""
-
-    root: Path
-
-    @classmethod
-    def make(cls, root: Path, *sessions: str, pipeline: str = PIPELINE) -> Campaign:
-        """Write a pipeline file and one short transcript a session."""
-        made = cls(root)
-        (root / "transcripts").mkdir(parents=True, exist_ok=True)
-        made.pipeline.write_text(pipeline, encoding="utf-8")
-        for session in sessions:
-            made.write(session, TEXT.format(session))
-        return made
-
-    @property
-    def pipeline(self) -> Path:
-        return self.root / "pipeline.yaml"
-
-    @property
-    def home(self) -> Path:
-        return self.root / ".notarius"
-
-    @property
-    def workspace(self) -> Workspace:
-        """The pipeline file as it stands now."""
-        return Workspace.open(self.pipeline, self.home)
-
-    def transcript(self, session: str) -> Path:
-        return self.root / "transcripts" / f"{session}.txt"
-
-    def write(self, session: str, text: str) -> None:
-        self.transcript(session).write_text(text, encoding="utf-8")
-
-    def change(self, old: str, new: str) -> None:
-        """Change the pipeline file."""
-        text = self.pipeline.read_text(encoding="utf-8")
-        assert old in text
-        self.pipeline.write_text(text.replace(old, new), encoding="utf-8")
-
-    def status(self, session: str, workspace: Workspace | None = None) -> SessionStatus:
-        workspace = workspace or self.workspace
-        return status(workspace, next(s for s in workspace.pipeline.sessions() if s.slug == session))
-
-    def run_steps(self, *sessions: str, workspace: Workspace | None = None) -> list[steps.Outcome]:
-        """Make every table of sessions that is not current, without Dagster; build the history."""
-        workspace = workspace or self.workspace
-        ended = []
-        for session in workspace.pipeline.sessions():
-            if not sessions or session.slug in sessions:
-                for table in status(workspace, session).to_do:
-                    ended.append(steps.run(workspace, table, session.source_id))
-        history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes])
-        return ended
-
-    def documents(self, session: str) -> dict[str, bytes]:
-        """The published documents of a session, by the names `export` gives them."""
-        workspace = self.workspace
-        manifest = workspace.store.manifest(f"{workspace.pipeline.campaign}/{session}")
-        return {
-            b.lane.export_name: steps.lane_document(workspace, b.lane, manifest.published[b.lane.table])
-            for b in workspace.pipeline.lanes
-            if b.lane.table in manifest.published
-        }
-
-    def notarius(self, verb: str, *arguments: str) -> Ended:
-        """Run a verb on this campaign in this process."""
-        return notarius(verb, *arguments, "--pipeline", str(self.pipeline), "--home", str(self.home))
-
-    def start(self, verb: str, *arguments: str) -> ForkServerProcess:
-        """Start a verb on this campaign in another process; its output goes to `output`."""
-        given = (verb, *arguments, "--pipeline", str(self.pipeline), "--home", str(self.home))
-        process = forks().Process(target=_in_child, args=(given, self.root / "output"))
-        process.start()
-        return process
-
-    @property
-    def output(self) -> str:
-        """What started processes said, in order of writing."""
-        return (self.root / "output").read_text(encoding="utf-8")
-
-
-def notarius(*arguments: str) -> Ended:
+def notarius(*arguments: str, on: Campaign | None = None) -> Ended:
     """Run the command line in this process."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    given = [*arguments, *(_where(on) if on else ())]
+    out, err = io.BytesIO(), io.BytesIO()
     with (
-        mock.patch.object(sys, "argv", ["notarius", *arguments]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "argv", ["notarius", *given]),
+        contextlib.redirect_stdout(io.TextIOWrapper(out, "utf-8", write_through=True)),
+        contextlib.redirect_stderr(io.TextIOWrapper(err, "utf-8", write_through=True)),
     ):
         try:
             cli.main()
         except SystemExit as error:
             code = error.code
-    assert isinstance(code, int)
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    return Ended(code, *said)
+        said = Ended(int(code or 0), out.getvalue().decode(), err.getvalue().decode())
+    assert "Traceback" not in said.err, said
+    return said
 
 
-def forks() -> ForkServerContext:
-    """Processes that have everything imported from their first moment on."""
+def _where(campaign: Campaign) -> tuple[str, ...]:
+    return ("--pipeline", str(campaign.pipeline), "--home", str(campaign.home))
+
+
+def change(campaign: Campaign, old: str, new: str) -> None:
+    """Change the pipeline file."""
+    text = campaign.pipeline.read_text(encoding="utf-8")
+    assert old in text
+    campaign.pipeline.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def retell(campaign: Campaign, session: str, old: str, new: str) -> None:
+    """Change a transcript."""
+    path = campaign.transcript(session)
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def status_of(campaign: Campaign, session: str, workspace: Workspace | None = None) -> SessionStatus:
+    """Return a session's status, by the pipeline file as it stands now."""
+    workspace = workspace or campaign.open()
+    return status(workspace, next(s for s in workspace.pipeline.sessions() if s.slug == session))
+
+
+def run_steps(campaign: Campaign, *sessions: str, workspace: Workspace | None = None) -> list[steps.Outcome]:
+    """Make every table that is not current, without Dagster, then the history; return how each step ended."""
+    workspace = workspace or campaign.open()
+    ended = [
+        steps.run(workspace, table, session.source_id)
+        for session in workspace.pipeline.sessions()
+        if not sessions or session.slug in sessions
+        for table in status(workspace, session).to_do
+    ]
+    history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes])
+    return ended
+
+
+def documents(campaign: Campaign) -> dict[str, bytes]:
+    """Return the published documents of all sessions, by source_id and the name `export` gives them."""
+    workspace = campaign.open()
+    return {
+        f"{m.source_id}/{b.lane.export_name}": steps.lane_document(workspace, b.lane, m.published[b.lane.table])
+        for m in workspace.store.manifests()
+        for b in workspace.pipeline.lanes
+        if b.lane.table in m.published
+    }
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names in a folder, hidden ones too, in order."""
+    return sorted(p.name for p in folder.iterdir())
+
+
+def ask(campaign: Campaign, statement: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a SQL statement on the history as it stands."""
+    with history.connect(campaign.home / "history.duckdb") as connection:
+        return connection.execute(statement).fetchall()
+
+
+def start(campaign: Campaign, *arguments: str, output: str = "output") -> ForkServerProcess:
+    """Start a verb in another process; what it says goes to the file `output` in the campaign's folder."""
+    given = [*arguments, *_where(campaign)]
+    return in_process(_command_line, given, campaign.root / output)
+
+
+def in_process(function: Callable[..., None], *arguments: Any) -> ForkServerProcess:
+    """Start a function in another process, one that has everything imported from its first moment on."""
+    process = _forks().Process(target=function, args=arguments)
+    process.start()
+    return process
+
+
+def _forks() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["notarius_assets.cli", "notarius_assets.orchestration.runner"])
     return context
 
 
-def _in_child(arguments: Sequence[str], output: Path) -> None:
+def _command_line(arguments: Sequence[str], output: Path) -> None:
     with output.open("a", encoding="utf-8") as stream:
         sys.stdout = sys.stderr = stream
         sys.argv = ["notarius", *arguments]
         cli.main()
-
-
-@contextlib.contextmanager
-def held_open(path: Path) -> Iterator[None]:
-    """Keep a read-only DuckDB connection open in another process for the block."""
-    raise NotImplementedError

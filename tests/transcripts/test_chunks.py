@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 from notarius_assets.transcripts.chunks import ChunkLimits, chunk, neighbours
 from notarius_assets.transcripts.model import Unit
 
+from .shared import unhurried
+
 sessions = st.lists(st.integers(1, 60), max_size=60).map(
     lambda lengths: tuple(Unit(n, (), "x" * length) for n, length in enumerate(lengths, 1))
 )
 limits = st.builds(ChunkLimits, st.integers(1, 20), st.integers(1, 100), st.integers(0, 4))
 
 
+@unhurried
 @given(sessions, limits)
 def test_every_unit_is_in_exactly_one_chunk(units: tuple[Unit, ...], within: ChunkLimits) -> None:
     chunks = chunk(units, within)
@@ -22,6 +25,7 @@ def test_every_unit_is_in_exactly_one_chunk(units: tuple[Unit, ...], within: Chu
     assert [c.chunk_id for c in chunks] == list(range(1, len(chunks) + 1))
 
 
+@unhurried
 @given(sessions, limits)
 def test_limits_hold_but_for_one_long_unit(units: tuple[Unit, ...], within: ChunkLimits) -> None:
     for c in chunk(units, within):
@@ -29,6 +33,7 @@ def test_limits_hold_but_for_one_long_unit(units: tuple[Unit, ...], within: Chun
         assert len(c.units) == 1 or sum(len(u.text) for u in c.units) <= within.max_characters
 
 
+@unhurried
 @given(sessions, limits)
 def test_no_chunk_could_take_the_next_unit(units: tuple[Unit, ...], within: ChunkLimits) -> None:
     chunks = chunk(units, within)
@@ -37,6 +42,7 @@ def test_no_chunk_could_take_the_next_unit(units: tuple[Unit, ...], within: Chun
         assert len(c.units) == within.max_units or taken > within.max_characters
 
 
+@unhurried
 @given(sessions, limits)
 def test_neighbours_are_the_units_around(units: tuple[Unit, ...], within: ChunkLimits) -> None:
     for c in chunk(units, within):

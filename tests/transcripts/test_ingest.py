@@ -7,18 +7,21 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from notarius_assets.identity import compact_json
 from notarius_assets.transcripts import codes, content
 from notarius_assets.transcripts.model import IngestWarning, Transcript, TranscriptError, Unit, units_digest
 from notarius_assets.transcripts.reader import READERS, READERS_VERSION, error_json, read, read_bytes
+
+from .shared import unhurried
 
 SCRIPT = "DM: Begin, Fjörgyn – now.\nBRAM: “Yes.”\nDM: End.\n"
 
@@ -189,7 +192,8 @@ def test_too_large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_unreadable_paths(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent.txt", tmp_path, Path("nul\0byte")):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "absent.txt", tmp_path, tmp_path / "pipe", Path("nul\0byte")):
         with pytest.raises(TranscriptError) as caught:
             read(path)
         assert caught.value.code == "file_unreadable"
@@ -235,6 +239,7 @@ def test_the_guard() -> None:
 texts = st.text(st.characters(exclude_categories=()), max_size=20)
 
 
+@unhurried
 @given(st.lists(st.builds(Unit, st.integers(), st.lists(texts).map(tuple), texts, st.none() | st.integers())))
 @example([Unit(2**70, ("\ud800",), '\x00\x1f\x7f"\\/\u2028é', -1, None, "7")])
 def test_the_digest_is_of_compact_json_lines(units: list[Unit]) -> None:
@@ -274,8 +279,6 @@ script_lines = st.lists(
     ),
     max_size=12,
 )
-# The files are small; a slow machine is no error.
-unhurried = settings(deadline=None)
 prefixes = st.sampled_from(
     [b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, b"DM: Hello.\n", b'{"TURNS": [']
 )

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 
 from notarius_assets.transcripts.speakers import MAX_PAIRS, fold, variants
 
+from .shared import unhurried
+
 
 def steps(one: str, two: str) -> int:
     """Damerau-Levenshtein distance of neighbours swapped at most once, written as the definition has it."""
@@ -18,6 +20,7 @@ def steps(one: str, two: str) -> int:
     return table[len(one), len(two)]
 
 
+@unhurried
 @given(st.lists(st.text("ABC", min_size=4, max_size=7), unique=True, max_size=8))
 def test_variants_are_the_labels_one_step_apart(labels: list[str]) -> None:
     want = {frozenset((a, b)) for n, a in enumerate(labels) for b in labels[n + 1 :] if steps(a, b) == 1}
@@ -36,6 +39,7 @@ def test_many_labels_stay_cheap() -> None:
     assert len(variants(f"{'A' * 100}{chr(65 + n % 26)}{'B' * (n // 26)}" for n in range(20_000))) == MAX_PAIRS
 
 
+@unhurried
 @given(st.text())
 def test_fold_is_stable(label: str) -> None:
     assert fold(label).isalnum() or fold(label) == ""

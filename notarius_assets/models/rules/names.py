@@ -36,8 +36,8 @@ PERSON_CUES = frozenset(
 _DEEDS = frozenset(("introduction", "answer", "title", "spoken_to", "person_verb", "person_noun"))
 """Cues of persons that a place rarely has, whatever is said of it."""
 
-_PLACES = frozenset(("place", "travel", "place_noun", "belonging", "listed"))
-"""Cues of places."""
+_PLACES = frozenset(("place", "travel", "place_noun"))
+"""Cues that only places have."""
 
 _LIST = re.compile(r" *(?:,|,? and|,? or) *\Z")
 _SHORTEST_LIST = 3
@@ -100,8 +100,9 @@ def gather(lines: Sequence[Line], spans: Iterable[Span], words: Vocabulary) -> d
 
 def _name_shaped(keys: Sequence[str], words: Vocabulary) -> bool:
     """Tell whether a phrase looks like a name: no initial alone, no "Hilda-made"."""
-    tail = keys[-1].rpartition("-")[2] if "-" in keys[-1] else ""
-    return any(len(k) > 1 for k in keys) and not (tail and words.ordinary(tail))
+    if len(keys) == 1 and "-" in keys[0]:
+        return not words.ordinary(keys[0].rpartition("-")[2])
+    return any(len(k) > 1 for k in keys)
 
 
 def _lists(spans: Sequence[Span], lines: Sequence[Line]) -> list[list[Span]]:
@@ -124,7 +125,7 @@ def _lists(spans: Sequence[Span], lines: Sequence[Line]) -> list[list[Span]]:
 
 def _list_cues(lists: Iterable[Sequence[Span]], out: Mapping[tuple[str, ...], Evidence], people: NpcRules) -> None:
     """Let a list with a place in it speak for more places: lists keep to one kind."""
-    cues = []
+    cues: list[Evidence] = []
     for members in lists:
         keys = [m.key for m in members]
         if any(
@@ -136,7 +137,7 @@ def _list_cues(lists: Iterable[Sequence[Span]], out: Mapping[tuple[str, ...], Ev
 
 
 def _is_place(evidence: Evidence, people: NpcRules) -> bool:
-    """Tell whether more speaks for a place than what the name does and has done to it."""
+    """Tell whether more speaks for a place than the name does or has done to it as a person."""
     place = -evidence.total(people.cue_cap, _PLACES)
     return place > max(0.0, evidence.total(people.cue_cap, _DEEDS))
 
@@ -180,9 +181,11 @@ def _note(evidence: Evidence, line: Line, span: Span, lines: Sequence[Line], wor
         add("title")
     if not span.opens:
         add("plain")
-    _place_cues(add, before_text, previous, people, span)
-    if not span.titled and _belongs(line, span, people):
-        add("belonging")
+    # Neither "in Captain Stone's bag" nor "to Hilda's" is about a place called so.
+    if not (span.titled or last.possessive):
+        _place_cues(add, before_text, previous, people)
+        if _belongs(line, span, people):
+            add("belonging")
     if previous in people.determiners and not span.titled:
         add("article")
     elif previous in people.thing_words:
@@ -229,18 +232,17 @@ def _answers(line: Line, span: Span, lines: Sequence[Line], people: NpcRules) ->
     return any(people.name_question_pattern.search(a.lowered) for a in asked)
 
 
-def _place_cues(add: Callable[[str], None], before_text: str, previous: str, people: NpcRules, span: Span) -> None:
-    if span.titled:
-        return
+def _place_cues(add: Callable[[str], None], before_text: str, previous: str, people: NpcRules) -> None:
     before = before_text.rstrip()
     if people.belonging_pattern.search(before):
         add("place_noun")
     elif people.travel_pattern.search(before):
         add("travel")
-    elif previous in people.place_words:
-        looked = people.spoken_to_pattern.search(before)
-        if not looked:
+    elif not people.spoken_to_pattern.search(before):
+        if previous in people.place_words:
             add("place")
+        elif people.near_pattern.search(before):
+            add("near")
 
 
 def _belongs(line: Line, span: Span, people: NpcRules) -> bool:

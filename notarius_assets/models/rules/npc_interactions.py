@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from notarius_assets.models.rules import passages, ranges, scenes, sightings, spans
+from notarius_assets.models.rules import passages, ranges, scenes, sides, sightings, spans
 from notarius_assets.models.rules.passages import Passage
 from notarius_assets.models.rules.roles import roles
 from notarius_assets.models.rules.ruleset import InteractionRules, Ruleset
@@ -30,34 +30,16 @@ def propose(request: WindowRequest, rules: Ruleset) -> dict[str, Any]:
     stage = scenes.stage(lines, rules.table, deeds)
     seen = sightings.find(lines, registry, request.campaign, seated, rules)
     found = passages.moments(seen, lines, stage, deeds)
+    divided = {name: passages.divide(found[name], stage, deeds) for name in registry if name in seen}
+    fighters = sides.weigh(divided, lines, deeds)
     records = []
     for position, name in enumerate(registry):
-        if name not in seen:
-            continue
-        for passage in passages.divide(found[name], stage, deeds):
-            kind = _kind(passage, lines, deeds)
+        for passage in divided.get(name, ()):
+            kind = fighters.kind(name, passage) if passage.kind == "combat" else passage.kind
             cited = _cited(passage, lines, deeds)
             records.append((cited, position, {"name": name, "kind": kind, "ranges": ranges.as_json(cited)}))
     records.sort(key=lambda r: (r[0][0], r[1], r[2]["kind"], r[0]))
     return {"interactions": [record for _, _, record in records]}
-
-
-def _kind(passage: Passage, lines: Sequence[Line], deeds: InteractionRules) -> str:
-    if passage.kind != "combat":
-        return passage.kind
-    friends = foes = 0
-    for moment in passage.moments:
-        line = lines[moment.line]
-        for hit in moment.hits:
-            near = passages.around(line, hit.first, hit.last)
-            friends += len(deeds.ally_pattern.findall(near))
-            foes += len(deeds.opponent_pattern.findall(near))
-            start = line.words[hit.first].start
-            before = line.lowered[max(0, start - 40) : start].rstrip()
-            if not line.by_dm:
-                friends += deeds.command_ending.search(before) is not None
-                foes += deeds.target_ending.search(before) is not None
-    return "combat_ally" if friends > foes else "combat_opponent"
 
 
 def _cited(passage: Passage, lines: Sequence[Line], deeds: InteractionRules) -> list[tuple[int, int]]:

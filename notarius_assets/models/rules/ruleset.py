@@ -55,6 +55,11 @@ def ending_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:{_alternatives(phrases)})\Z" if phrases else r"(?!)")
 
 
+def beginning_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern that matches any of the phrases at the start of a text, behind white space."""
+    return re.compile(rf"\s*(?:{_alternatives(phrases)})(?!\w)" if phrases else r"(?!)")
+
+
 class _Section(BaseModel):
     """A file's contents: closed to unknown keys, so that a misspelt key is an error and not a silent default."""
 
@@ -146,6 +151,7 @@ class CueWeights(_Section):
     plain: float
     gazetteer: float
     place: float
+    near: float
     travel: float
     place_noun: float
     belonging: float
@@ -188,6 +194,7 @@ class NpcRules(_Section):
     spoken_to: Words
     spoken_to_phrases: Phrases
     place_words: Words
+    near_phrases: Phrases
     travel_phrases: Phrases
     belonging_phrases: Phrases
     place_nouns: Words
@@ -220,6 +227,11 @@ class NpcRules(_Section):
     def spoken_to_pattern(self) -> re.Pattern[str]:
         """Finds, right before a name, that somebody is addressed or met."""
         return ending_pattern(self.spoken_to_phrases)
+
+    @cached_property
+    def near_pattern(self) -> re.Pattern[str]:
+        """Finds, right before a name, a direction: to a place, or to somebody who stands there."""
+        return ending_pattern(self.near_phrases)
 
     @cached_property
     def belonging_pattern(self) -> re.Pattern[str]:
@@ -256,6 +268,11 @@ class InteractionRules(_Section):
     ally_cues: Phrases
     opponent_cues: Phrases
     command_cues: Phrases
+    run_cues: Phrases
+    joined_cues: Phrases
+    granted_cues: Phrases
+    strike_cues: Phrases
+    strike_weight: int
     target_cues: Phrases
     presence_cues: Phrases
     address_cues: Phrases
@@ -295,6 +312,26 @@ class InteractionRules(_Section):
     def command_ending(self) -> re.Pattern[str]:
         """Finds, right before a name, that players command or guard the NPC."""
         return ending_pattern(self.command_cues)
+
+    @cached_property
+    def run_beginning(self) -> re.Pattern[str]:
+        """Matches, right behind a name, that a player says what the NPC does."""
+        return beginning_pattern(self.run_cues)
+
+    @cached_property
+    def joined_beginning(self) -> re.Pattern[str]:
+        """Matches, right behind a name, that its bearer is on the party's side."""
+        return beginning_pattern(self.joined_cues)
+
+    @cached_property
+    def granted_ending(self) -> re.Pattern[str]:
+        """Finds, right before a name, that the DM leaves the NPC to a player."""
+        return ending_pattern(self.granted_cues)
+
+    @cached_property
+    def strike_pattern(self) -> re.Pattern[str]:
+        """Finds, between two names, that one strikes the other."""
+        return phrase_pattern(self.strike_cues)
 
     @cached_property
     def target_ending(self) -> re.Pattern[str]:
