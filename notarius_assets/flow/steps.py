@@ -276,7 +276,7 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
         windows=[window_json(w) for w in extraction.windows],
         verdicts=[verdict_json(v) for v in extraction.verdicts],
         rejected_candidates=[rejected_json(r) for r in extraction.rejected],
-        **_why(extraction.reasons, extraction.verdicts),
+        **_why(source_id, extraction.reasons, extraction.verdicts),
     )
     if extraction.reasons:
         return _rejected(trial, attempt, rows, extraction.verdicts, rows_json)
@@ -314,7 +314,7 @@ def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str
         rows=len(artifact.records),
         proposed=len(candidates),
         verdicts=[verdict_json(v) for v in result.verdicts],
-        **_why(result.reasons, result.verdicts),
+        **_why(source_id, result.reasons, result.verdicts),
     )
     rows = record_rows(lane_table(lane), source_id, list(artifact.records))
     if result.rejects:
@@ -350,7 +350,7 @@ def _rejected(
     return Outcome(attempt, None, verdicts, records)
 
 
-def _why(reasons: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, str]:
+def _why(source_id: str, reasons: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, str]:
     if not reasons:
         return {}
     said = [
@@ -358,7 +358,7 @@ def _why(reasons: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, str]:
         for v in verdicts
         if v.rejects
     ]
-    return {"reason": "; ".join(said), "next_step": "notarius show SESSION prints the findings"}
+    return {"reason": "; ".join(said), "next_step": f"notarius show {source_id.partition('/')[2]} prints the findings"}
 
 
 def inputs_of(workspace: Workspace, bound: BoundLane, source_id: str) -> Inputs:

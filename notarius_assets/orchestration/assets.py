@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 
+from notarius_assets.errors import SessionBusyError
 from notarius_assets.flow import fingerprints, steps
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
@@ -148,10 +149,13 @@ def _asset(workspace: Workspace, names: Names, spec: _Spec) -> dg.AssetsDefiniti
     )
     def step(context: dg.AssetExecutionContext) -> Iterator[Any]:
         source_id = context.partition_key
-        with session_lock(workspace.home.locks, source_id):
-            outcome = steps.run(workspace, table, source_id, context.run.run_id)
-            entry = workspace.store.manifest(source_id).accepted.get(UNITS) if evidence else None
-            units = workspace.store.units(entry) if entry else ()
+        try:
+            with session_lock(workspace.home.locks, source_id):
+                outcome = steps.run(workspace, table, source_id, context.run.run_id)
+                entry = workspace.store.manifest(source_id).accepted.get(UNITS) if evidence else None
+                units = workspace.store.units(entry) if entry else ()
+        except SessionBusyError as error:
+            raise dg.Failure(str(error), allow_retries=False) from error
         yield from _events(outcome, key, of_outcome(outcome, units))
 
     return step

@@ -10,7 +10,7 @@ import orjson
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "crd3"
 GENERATED_SESSIONS = 40
 GENERATED_UNITS = 2_500
-WORDS = "the road bends north and a lamp burns low behind rain while somebody hums an old slow tune about salt".split()
+WORDS = ("road", "bends", "north", "lamp", "burns", "low", "behind", "rain", "somebody", "hums", "slow", "tune", "salt")
 
 
 def files(folder: Path) -> list[Path]:

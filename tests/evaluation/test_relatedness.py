@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from notarius_assets.evaluation.relatedness import relatedness
-from notarius_assets.validators.relatedness import is_named
 from notarius_assets.transcripts.model import Unit
+from notarius_assets.validators.relatedness import is_named
 from tests.evaluation.builders import interaction, npc, occurrence, place, prediction
 
 TEXTS = ["You see the ferrywoman’s boat.", "Who?", "BRENNA waves.", "At the old mill."]

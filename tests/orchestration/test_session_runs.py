@@ -79,7 +79,8 @@ def test_a_rejected_lane_is_red_for_its_session_only(campaign: CampaignFactory, 
     assert not rejected.success
     assert other.success
     assert failure(rejected, "npcs") == (
-        f"{ONE}: npcs rejected: refusing found 1 (refused_by_the_test). Next: notarius show SESSION prints the findings"
+        f"{ONE}: npcs rejected: refusing found 1 (refused_by_the_test). "
+        "Next: notarius show session-01 prints the findings"
     )
     assert there.materialized("npcs") == {TWO}
     assert there.materialized("npc_candidates") == {ONE, TWO}

@@ -1,4 +1,4 @@
-"""A built wheel does its work in another folder, without the repository: prompts, schemas, SQL and rules travel in it."""
+"""A built wheel does its work in another folder, without the repository: all it reads travels in it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def campaign(notarius: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("elsewhere")
     (folder / "s01.txt").write_text(TRANSCRIPT, encoding="utf-8")
     (folder / "speakers.json").write_text('{"dm": ["DM"], "players": {"KIM": "Bramble"}}', encoding="utf-8")
-    call(notarius, folder, "init", ".", "--transcripts", "s*.txt", "--campaign", "Kettle", "--speakers", "speakers.json")
+    given = ("--transcripts", "s*.txt", "--campaign", "Kettle", "--speakers", "speakers.json")
+    call(notarius, folder, "init", ".", *given)
     call(notarius, folder, "run")
     return folder
 

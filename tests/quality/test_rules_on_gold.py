@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,7 +27,7 @@ LEAST_RELATEDNESS = 0.9
 
 
 @pytest.fixture(scope="module")
-def excerpts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Workspace]]:
+def excerpts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Workspace]:
     """Each excerpt run as a campaign of its own, with the players its gold file names."""
     if not GOLD.is_dir():
         pytest.skip(f"no annotated excerpts: {GOLD} is not there")
@@ -62,7 +61,7 @@ def excerpts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Wor
             assert steps.run(workspace, bound.lane.candidates_table, session.source_id).accepted
             assert steps.run(workspace, bound.lane.table, session.source_id).accepted
         found[name] = workspace
-    yield found
+    return found
 
 
 def evaluated(workspace: Workspace, name: str, capfd: pytest.CaptureFixture[str]) -> Any:
