@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path)
+_Given = tuple[Path | None, Path | None]
+"""Pipeline file and home as given before the name of a query."""
 
 
 def _pipeline_options(function: _F) -> _F:
@@ -173,10 +175,12 @@ class _Queries(click.Group):
 
 
 def _query_command(query: SqlFile) -> click.Command:
-    def call(pipeline: Path | None, home: Path | None, output: str | None, **parameters: str) -> int:
+    @click.pass_obj
+    def call(given: _Given, /, pipeline: Path | None, home: Path | None, output: str | None, **parameters: str) -> int:
         from notarius_assets.commands import asking
 
-        return asking.query(_open(pipeline, home), query.name, parameters, output or "table")
+        workspace = _open(pipeline or given[0], home or given[1])
+        return asking.query(workspace, query.name, parameters, output or "table")
 
     command: Any = _pipeline_options(_output_options(call))
     for name, comment in reversed(list(query.params.items())):
@@ -185,8 +189,11 @@ def _query_command(query: SqlFile) -> click.Command:
 
 
 @cli.group(cls=_Queries)
-def query() -> None:
+@_pipeline_options
+@click.pass_context
+def query(ctx: click.Context, pipeline: Path | None, home: Path | None) -> None:
     """Run a ready query; `notarius query NAME --help` says what it answers."""
+    ctx.obj = (pipeline, home)
 
 
 @cli.command()

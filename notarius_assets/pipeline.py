@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from notarius_assets import lanes as lanes_room
 from notarius_assets import validators as validators_room
@@ -25,7 +26,15 @@ from notarius_assets.transcripts.sessions import SessionFile, discover
 from notarius_assets.validators.base import Allow, Boundary, Validator
 from notarius_assets.yamlfile import Lines, read_model
 
+
+def _owner(text: str) -> str:
+    if not re.fullmatch(r"team:[A-Za-z0-9_-]+|[^@\s]+@[^@\s]+\.[^@\s]+", text):
+        raise ValueError("Dagster takes an e-mail address or team:NAME as an owner")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1)]
+Owner = Annotated[str, AfterValidator(_owner)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -115,7 +124,7 @@ class PipelineFile(_Closed):
     chunking: ChunkingSection = ChunkingSection()
     model: ModelSection = ModelSection()
     allow: AllowSection = AllowSection()
-    owners: list[Text] = ["team:game-masters"]
+    owners: list[Owner] = ["team:game-masters"]
     preview_evidence: bool = False
     lane_modules: list[Text] = []
     steps: Annotated[list[StepSection], Field(min_length=1)]

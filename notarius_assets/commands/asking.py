@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from notarius_assets.commands.terminal import as_dicts, json_out, note, out, safe, table
+from notarius_assets.commands.terminal import as_dicts, counted, json_out, note, out, safe, table
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.identity import comparison_name
 from notarius_assets.lake import history, sqlfiles
@@ -26,7 +26,8 @@ MAX_SHOWN = 1_000
 
 def open_history(workspace: Workspace) -> duckdb.DuckDBPyConnection:
     """Return a read-only connection to a fresh history."""
-    return history.connect(history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes]))
+    lanes = [b.lane for b in workspace.pipeline.lanes]
+    return history.connect(history.refresh(workspace.store, lanes, patience=0))
 
 
 def sql(workspace: Workspace, statement: str, output: str) -> int:
@@ -52,9 +53,15 @@ def _ask(workspace: Workspace, statement: str, parameters: Mapping[str, str], ou
             rows = result.fetchall() if result else []
         except duckdb.Error as error:
             reason = str(error).split("\n\nLINE")[0]
-            raise ConfigurationError(f"SQL: {reason}", next_step="notarius tables lists views and columns") from error
+            raise ConfigurationError(f"SQL: {reason}", next_step=_next_step(reason)) from error
     show(head, rows, output)
     return 0
+
+
+def _next_step(reason: str) -> str:
+    if "read-only" in reason or reason.startswith("Permission Error"):
+        return "SELECT from the history; it is read-only"
+    return "notarius tables lists views and columns"
 
 
 def show(head: Sequence[str], rows: Sequence[Sequence[Any]], output: str) -> None:
@@ -69,7 +76,7 @@ def show(head: Sequence[str], rows: Sequence[Sequence[Any]], output: str) -> Non
     else:
         table(head, rows[:MAX_SHOWN])
         more = f", the first {MAX_SHOWN:,} shown; --csv or --json give all" if len(rows) > MAX_SHOWN else ""
-        note(f"{len(rows):,} rows{more}")
+        note(f"{counted(len(rows), 'row')}{more}")
 
 
 def tables(workspace: Workspace, as_json: bool) -> int:

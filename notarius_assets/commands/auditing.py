@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from notarius_assets.commands.sessions import choose
-from notarius_assets.commands.terminal import json_out, note, table
+from notarius_assets.commands.terminal import counted, json_out, note, table
 from notarius_assets.flow.audit import Audited, audit_session
 from notarius_assets.flow.steps import BlockedError
 from notarius_assets.flow.workspace import Workspace
@@ -18,7 +18,8 @@ def check(workspace: Workspace, names: Sequence[str], *, as_json: bool, quiet: b
 
     found: list[Audited] = []
     blocked: list[str] = []
-    for session in choose(workspace, names):
+    chosen = choose(workspace, names)
+    for session in chosen:
         try:
             found.extend(audit_session(workspace, session.source_id))
         except BlockedError as error:
@@ -47,8 +48,10 @@ def check(workspace: Workspace, names: Sequence[str], *, as_json: bool, quiet: b
     for line in blocked:
         note(f"notarius: {line}")
     bad = [a for a in found if not a.passed]
+    checked = {a.source_id for a in found}
+    bare = [s.source_id for s in chosen if s.source_id not in checked]
     note(
-        f"{len(found)} accepted tables checked, {len(bad)} would be rejected today, "
-        f"{len(blocked)} sessions can't be checked."
+        f"{counted(len(found), 'accepted table')} checked, {len(bad)} would be rejected today, "
+        f"{counted(len(blocked), 'session')} can't be checked, {counted(len(bare), 'session')} had nothing to check."
     )
     return 1 if bad or blocked else 0

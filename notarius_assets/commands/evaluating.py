@@ -52,7 +52,11 @@ def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: boo
         + ", ".join(f"{label} {share:.2f}" for label, share in related)
     )
     lacking = report.lacking_lines(found)
-    out("The gold set has every case of the specification's list." if not lacking else "Cases the gold set lacks:")
+    out(
+        "The gold set has every case of the specification's list."
+        if not lacking
+        else "Cases of the specification's list that this gold set does not hold:"
+    )
     for line in lacking:
         out(f"  {line}")
     return 0

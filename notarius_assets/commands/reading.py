@@ -79,6 +79,8 @@ def init(folder: Path, globs: Sequence[str], campaign: str, speakers: Path | Non
         note(f"notarius: {problem}")
     if not files:
         note(f"notarius: no file matches {', '.join(globs)} yet; correct `transcripts:` in {target}")
+    if counts and not declared:
+        note(f"notarius: no --speakers given: say who speaks in {target}, or players may be taken for NPCs")
     out(f"Next: notarius run --pipeline {target}")
     return 0
 

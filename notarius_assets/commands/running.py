@@ -6,15 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence, Set
 
+from notarius_assets.commands.interrupts import interrupts
 from notarius_assets.commands.sessions import choose
-from notarius_assets.commands.terminal import json_out, note, out, table
+from notarius_assets.commands.terminal import counted, json_out, note, out, table
 from notarius_assets.flow.currency import SessionState, SessionStatus, statuses
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
 from notarius_assets.lake.locks import left_by_killed
-
-PATIENCE = 60.0
-"""Seconds to wait, at the end of a run, for another process that is building the history."""
 
 
 def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: bool, quiet: bool, as_json: bool) -> int:
@@ -33,7 +31,7 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
             _run_all(workspace, todo, after, again=again, quiet=quiet)
         except KeyboardInterrupt:
             interrupted = True
-    history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes], patience=PATIENCE)
+    history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes])
     done = [after[s.source_id] for s in before]
     if as_json:
         json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted})
@@ -57,7 +55,7 @@ def _run_all(
     from notarius_assets.orchestration.runner import runner
 
     every = tuple(t.table for t in todo[0].tables)
-    with runner(workspace) as running:
+    with interrupts() as raise_if_interrupted, runner(workspace) as running:
         running.add_partitions([s.file for s in todo if s.file])
         for n, session in enumerate(todo, 1):
             if session.file is None:
@@ -68,6 +66,7 @@ def _run_all(
             if not quiet:
                 took = f"{time.monotonic() - begun:.1f} s"
                 note(f"[{n}/{len(todo)}] {session.source_id}: {ended.state} ({took}){_why(ended)}")
+            raise_if_interrupted()
 
 
 def _why(session: SessionStatus) -> str:
@@ -95,7 +94,7 @@ def _last_lines(done: Sequence[SessionStatus], ran: int, seconds: float, quiet: 
     bad = [s for s in done if s.state is not SessionState.CURRENT]
     listed = ", ".join(f"{counts[state]} {state}" for state in SessionState if counts[state]) or "no session"
     if not quiet or bad:
-        out(f"{len(done)} sessions: {listed}. {ran} run in {seconds:.1f} s.")
+        out(f"{counted(len(done), 'session')}: {listed}. {ran} run in {seconds:.1f} s.")
     for session in bad:
         worst = session.worst
         if worst is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from notarius_assets.commands.sessions import one
-from notarius_assets.commands.terminal import json_out, note, out
+from notarius_assets.commands.terminal import counted, json_out, note, out
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow.extract import request
 from notarius_assets.flow.steps import inputs_of, lane_document, records_of
@@ -15,7 +15,7 @@ from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import Attempt, State
 from notarius_assets.lake.files import write_atomically
 from notarius_assets.lake.manifest import Manifest
-from notarius_assets.lake.tables import UNITS
+from notarius_assets.lake.tables import CHUNKS, UNITS
 from notarius_assets.lanes.base import Lane
 from notarius_assets.transcripts.model import Chunk, Unit
 
@@ -26,9 +26,15 @@ def show(workspace: Workspace, name: str, *, lane_key: str | None, context: int,
     manifest = workspace.store.manifest(source_id)
     lanes = [workspace.pipeline.bound(lane_key)] if lane_key else list(workspace.pipeline.lanes)
     shown = [_lane(workspace, manifest, bound.lane, context) for bound in lanes]
+    stopped = [a for t in (UNITS, CHUNKS) if (a := workspace.store.latest_attempt(source_id, t)) and a.reason]
     if as_json:
-        json_out({"source_id": source_id, "held_back": list(manifest.held_back), "lanes": shown})
+        transcript = [_attempt(a) for a in stopped]
+        json_out(
+            {"source_id": source_id, "held_back": list(manifest.held_back), "transcript": transcript, "lanes": shown}
+        )
         return 0
+    for attempt in stopped:
+        out(f"Transcript: {attempt.state}: {attempt.reason}. Next: {attempt.next_step}\n")
     for entry in shown:
         _print_lane(entry)
     if manifest.held_back:
@@ -82,7 +88,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
 
 
 def _print_lane(entry: Mapping[str, Any]) -> None:
-    out(f"{entry['title']} ({entry['lane']}): {_count(len(entry['records']), 'record')}")
+    out(f"{entry['title']} ({entry['lane']}): {counted(len(entry['records']), 'record')}")
     if not entry["published"]:
         out("  nothing accepted yet")
     for record in entry["records"]:
@@ -111,10 +117,6 @@ def _print_attempt(attempt: Mapping[str, Any]) -> None:
         out(f"  rejected candidate ({where}): {rejected['code']} by {rejected['rule']}: {rejected['answer']}")
 
 
-def _count(n: int, word: str) -> str:
-    return f"{n:,} {word}" + ("" if n == 1 else "s")
-
-
 def export(workspace: Workspace, name: str, folder: Path) -> int:
     """Write the published documents of a session, canonical bytes; those of lanes without one are not written."""
     source_id = one(workspace, name)
@@ -133,7 +135,7 @@ def export(workspace: Workspace, name: str, folder: Path) -> int:
         except OSError as error:
             raise NotariusError(f"{path}: can't be written ({error.strerror})", next_step="check the folder") from error
         written.append(path)
-        out(f"{path}: {_count(entry.rows, 'record')}")
+        out(f"{path}: {counted(entry.rows, 'record')}")
     return 0 if len(written) == len(workspace.pipeline.lanes) else 1
 
 

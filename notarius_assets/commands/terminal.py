@@ -30,6 +30,11 @@ def safe(text: str) -> str:
     )
 
 
+def counted(n: int, word: str) -> str:
+    """Return a number with its noun: `1 session`, `2 sessions`."""
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
+
+
 def json_out(value: Any) -> None:
     """Print one JSON document to stdout."""
     import orjson
@@ -79,11 +84,11 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.3f}"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
+        return f"{value:.6g}"
     if isinstance(value, list | tuple):
         return ", ".join(map(_cell, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k}: {_cell(v)}" for k, v in value.items()).join("{}")
     return safe(str(value)).replace("\n", " ")
 
 

@@ -30,6 +30,9 @@ from notarius_assets.lanes.base import Lane
 KEPT_VERSIONS = 2
 """Database files kept behind the symlink: the newest, and the one a reader may just be opening."""
 
+PATIENCE = 60.0
+"""Seconds to wait for another process that is building the history."""
+
 MOST_BUILDS = 5
 """How often a build starts over because a session changed under it."""
 
@@ -152,12 +155,12 @@ def is_fresh(store: Store, lanes: Sequence[Lane]) -> bool:
     return link.exists() and link.resolve().stem == _version(input_fingerprint(store, lanes))
 
 
-def refresh(store: Store, lanes: Sequence[Lane], patience: float = 0.0) -> Path:
+def refresh(store: Store, lanes: Sequence[Lane], patience: float = PATIENCE) -> Path:
     """Return the history's path, built anew if it is not fresh.
 
-    When another process is building, or sessions change faster than it can be built, the history that stands is
-    returned: nobody waits to read. A process that has just written gives `patience`, the seconds it waits for another
-    builder, which may have looked before the last write. Raises NotariusError where there is no history.
+    When another process is building, or sessions change faster than it can be built, `patience` is how many seconds to
+    wait before the history that stands is returned. Readers give 0: nobody waits to read. Who has just written waits,
+    as the other builder may have looked before that. Raises NotariusError where there is no history.
     """
     until = time.monotonic() + patience
     while not is_fresh(store, lanes):

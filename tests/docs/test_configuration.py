@@ -145,4 +145,4 @@ def test_the_error_of_two_files_with_one_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as error:
         pipeline.load(tmp_path / "pipeline.yaml").sessions()
 
-    assert f"notarius: {error.value}" == ERRORS[-1][1].strip()
+    assert f"notarius: {without_folder(error.value, tmp_path)}" == ERRORS[-1][1].strip()

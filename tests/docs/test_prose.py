@@ -10,13 +10,15 @@ import pytest
 from pydantic import BaseModel
 
 import notarius_assets
-from notarius_assets.flow import fingerprints
+from notarius_assets.flow import fingerprints, steps
 from notarius_assets.flow.currency import SessionState
+from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import State
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.records import INTERACTION_KINDS
 from notarius_assets.models.rules import npc_interactions, npcs, ruleset
 from notarius_assets.models.window import WindowEnd
+from notarius_assets.pipeline import BoundLane
 from notarius_assets.transcripts import codes
 from tests.conftest import CampaignFactory
 from tests.docs.pages import DOCS, README, REFERENCE, REPOSITORY, blocks, every_page, named, rows, section, text
@@ -24,7 +26,11 @@ from tests.docs.pages import DOCS, README, REFERENCE, REPOSITORY, blocks, every_
 INTERNALS = text(DOCS / "internals.md")
 RULES = text(REFERENCE / "rules.md")
 PACKAGE = Path(notarius_assets.__file__).parent
-TRANSCRIPTS = DOCS / "examples" / "complete" / "transcripts"
+EXAMPLE = DOCS / "examples" / "complete"
+
+
+def tables(bound: BoundLane) -> tuple[str, str]:
+    return bound.lane.candidates_table, bound.lane.table
 
 
 def test_every_state_is_explained() -> None:
@@ -114,15 +120,29 @@ def test_the_readme_is_a_shop_window() -> None:
     assert all(f"`{kind}`" in page for kind in INTERACTION_KINDS)
 
 
-def test_the_excerpt_stands_in_the_example() -> None:
+def test_the_excerpt_is_what_the_example_gives(tmp_path: Path) -> None:
+    """Lines may be left out where the excerpt says so with "…"; what stands there is what `show` prints."""
     session = re.search(r"`notarius show (session-\d+)` on the example", text(README))
     assert session
-    turns = (TRANSCRIPTS / f"{session[1]}.txt").read_text(encoding="utf-8").splitlines()
-    excerpt = next(block for language, block in blocks(text(README)) if language == "text")
-    cited = re.findall(r"│ +(\d+) (.+)$", excerpt, re.M)
-    assert cited
-    for number, words in cited:
-        assert turns[int(number) - 1] == words
+    workspace = Workspace.open(EXAMPLE / "pipeline.yaml", tmp_path)
+    source_id = f"{workspace.pipeline.campaign}/{session[1]}"
+    for table in ("transcript_units", "transcript_chunks", *(t for b in workspace.pipeline.lanes for t in tables(b))):
+        assert steps.run(workspace, table, source_id).accepted
+    lane = workspace.pipeline.lanes[-1].lane
+    manifest = workspace.store.manifest(source_id)
+    records = steps.records_of(lane, workspace.store.read(manifest.published[lane.table]))
+    units = workspace.store.units(manifest.published["transcript_units"])
+    shown = [
+        [f"  {r['name']}  {r['kind']}"]
+        + [f"    │ {e.unit_id:>5} {', '.join(e.speakers)}: {e.text}" for e in lane.project(r, units, 0)]
+        for r in records
+    ]
+
+    excerpt = next(block for language, block in blocks(text(README)) if language == "text").rstrip("\n").split("\n")
+    whole = excerpt[:-1] if excerpt[-1].strip() == "…" else excerpt
+
+    assert len(whole) > 2
+    assert any(lines[: len(whole)] == whole and (len(lines) > len(whole)) == (whole != excerpt) for lines in shown)
 
 
 def test_pictures_are_whole_and_need_nothing_from_elsewhere() -> None:

@@ -271,10 +271,10 @@ def test_who_can_not_build_reads_what_stands_and_says_so_where_nothing_does(stor
 
 def _refreshes(home: Path, stands: bool) -> None:
     if stands:
-        assert history.refresh(Store(Home(home)), BUILT_IN).exists()
+        assert history.refresh(Store(Home(home)), BUILT_IN, patience=0).exists()
         return
     with pytest.raises(SessionBusyError, match="the history is being worked on by process"):
-        history.refresh(Store(Home(home)), BUILT_IN)
+        history.refresh(Store(Home(home)), BUILT_IN, patience=0)
 
 
 def test_files_from_before_a_lane_got_another_field_are_read_beside_new_ones(store: Store) -> None:
