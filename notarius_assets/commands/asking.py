@@ -54,6 +54,11 @@ def _ask(workspace: Workspace, statement: str, parameters: Mapping[str, str], ou
         except duckdb.Error as error:
             reason = str(error).split("\n\nLINE")[0]
             raise ConfigurationError(f"SQL: {reason}", next_step=_next_step(reason)) from error
+        except RuntimeError as error:
+            # how DuckDB says that Ctrl-C ended the query
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from error
+            raise
     show(head, rows, output)
     return 0
 

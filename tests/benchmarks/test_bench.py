@@ -111,6 +111,7 @@ def empty(original: dg.AssetsDefinition) -> dg.AssetsDefinition:
     return body
 
 
+@pytest.mark.filterwarnings("ignore::dagster.PreviewWarning")
 def test_dagsters_share_beside_empty_bodies(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     from notarius_assets.orchestration import assets
     from notarius_assets.orchestration.names import Names
@@ -134,7 +135,7 @@ def test_dagsters_share_beside_empty_bodies(workspace: Workspace, monkeypatch: p
     selection = dg.AssetSelection.assets(*(b.key for b in bodies))
     job = dg.Definitions(
         assets=bodies,
-        jobs=[dg.define_asset_job("empty", selection=selection, partitions_def=names.partitions)],
+        jobs=[dg.define_asset_job("empty", selection=selection)],
         executor=dg.in_process_executor,
     ).resolve_job_def("empty")
     shares: list[tuple[float, float]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import multiprocessing
+import os
 import sys
 from collections.abc import Callable, Sequence
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -131,7 +132,8 @@ def _forks() -> ForkServerContext:
 
 
 def _command_line(arguments: Sequence[str], output: Path) -> None:
-    with output.open("a", encoding="utf-8") as stream:
-        sys.stdout = sys.stderr = stream
-        sys.argv = ["notarius", *arguments]
-        cli.main()
+    handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(handle, 1)
+    os.dup2(handle, 2)
+    sys.argv = ["notarius", *arguments]
+    cli.main()

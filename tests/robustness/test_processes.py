@@ -85,6 +85,22 @@ def test_an_interrupt_ends_with_130_and_the_next_run_goes_on(campaign: CampaignF
         assert instance.get_runs(RunsFilter(statuses=[DagsterRunStatus.STARTED])) == []
 
 
+def test_an_interrupted_query_ends_with_130(campaign: CampaignFactory) -> None:
+    c = campaign(sessions=1)
+    run_steps(c)
+    endless = "SELECT count(*) FROM range(100000000000) AS a, range(100000) AS b"
+    with subprocess.Popen(
+        [sys.executable, "-m", "notarius_assets", "sql", endless, "--pipeline", str(c.pipeline)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.strip()) == (130, "", "")
+
+
 def test_the_same_input_gives_the_same_bytes_in_every_home_and_with_every_hash_seed(campaign: CampaignFactory) -> None:
     c = campaign(sessions=2, extra=SMALL_CHUNKS)
     run_steps(c)
