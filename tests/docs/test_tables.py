@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from notarius_assets.lake import history, sqlfiles
+from notarius_assets.lake import attempt_tables, sqlfiles
 from notarius_assets.lake.tables import CHUNKS_TABLE, UNITS_TABLE, Table, candidates_table, lane_table
 from notarius_assets.lanes import BUILT_IN
 from tests.docs.pages import REFERENCE, named, rows, section, text
@@ -20,7 +20,7 @@ TABLES: dict[str, Table] = {
         UNITS_TABLE,
         CHUNKS_TABLE,
         *(table(lane) for lane in BUILT_IN for table in (candidates_table, lane_table)),
-        *history.ATTEMPT_TABLES,
+        *attempt_tables.ATTEMPT_TABLES,
     )
 }
 

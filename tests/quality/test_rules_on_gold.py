@@ -5,10 +5,8 @@ The bounds are promises of the product, not of this machine: the rules are deter
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,9 +15,9 @@ import yaml
 from notarius_assets.commands import evaluating, showing
 from notarius_assets.flow import steps
 from notarius_assets.flow.workspace import Workspace
+from tests.evaluation import reference
 
-GOLD = Path(__file__).resolve().parents[3] / "shared" / "data" / "gold"
-EXCERPTS = ("dev1", "dev2", "dev3", "dev4")
+GOLD, EXCERPTS = reference.FOLDER, reference.DEV
 LEAST_NPCS_F1 = 0.40
 LEAST_INTERACTIONS_F1 = 0.20
 LEAST_ABOVE_CONSTANT_KIND = 0.08
@@ -101,7 +99,7 @@ def test_evaluate_gives_the_numbers_of_the_reference_scorer(
     workspace = excerpts[name]
     assert showing.export(workspace, workspace.pipeline.sessions()[0].slug, tmp_path) == 0
     capfd.readouterr()
-    scorer = reference_scorer()
+    scorer = reference.load()
     gold = json.loads((GOLD / f"{name}.gold.json").read_text(encoding="utf-8"))
     bundle = scorer.from_bundle(tmp_path, gold["range"][0])
     theirs = scorer.score(gold, {k: bundle[k] for k in ("npcs", "interactions")})
@@ -113,12 +111,3 @@ def test_evaluate_gives_the_numbers_of_the_reference_scorer(
             numbers["gold"],
         )
         assert ours[layer]["f1"] == numbers["f1"]
-
-
-def reference_scorer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reference_scorer", GOLD / "score.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

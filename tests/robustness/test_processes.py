@@ -88,7 +88,7 @@ def test_an_interrupt_ends_with_130_and_the_next_run_goes_on(campaign: CampaignF
 def test_an_interrupted_query_ends_with_130(campaign: CampaignFactory) -> None:
     c = campaign(sessions=1)
     run_steps(c)
-    endless = "SELECT count(*) FROM range(100000000000) AS a, range(100000) AS b"
+    endless = "SELECT sum(range % 7) FROM range(100000000000000)"
     with subprocess.Popen(
         [sys.executable, "-m", "notarius_assets", "sql", endless, "--pipeline", str(c.pipeline)],
         stdout=subprocess.PIPE,
@@ -97,7 +97,10 @@ def test_an_interrupted_query_ends_with_130(campaign: CampaignFactory) -> None:
     ) as process:
         time.sleep(4)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, out, err.strip()) == (130, "", "")
 
 

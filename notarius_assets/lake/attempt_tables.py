@@ -1,0 +1,177 @@
+"""The attempts as tables of the history: tries, windows, verdicts, findings, rejected candidates, ingest warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from notarius_assets.identity import compact_json
+from notarius_assets.lake.attempts import Attempt, State
+from notarius_assets.lake.manifest import Entry, Manifest
+from notarius_assets.lake.tables import Column, Table
+
+_TEXT, _INT = pa.string(), pa.int64()
+_WHO = (
+    Column("campaign", _TEXT, "Slug of the campaign."),
+    Column("session", _TEXT, "Slug of the session."),
+    Column("table_name", _TEXT, "The table that was to be made."),
+    Column("attempt", _INT, "Number of the try at this table and session, from 1."),
+)
+_LANE_RUNS = Table(
+    "lane_runs",
+    "Every try at every table of every session: how it ended, and what it was made by and from.",
+    (
+        *_WHO,
+        Column("lane", _TEXT, "The lane, for tables of a lane."),
+        Column("state", _TEXT, "accepted, rejected, failed, blocked or unreadable."),
+        Column("reason", _TEXT, "Why it was not accepted."),
+        Column("next_step", _TEXT, "What to do about it."),
+        Column("is_latest", pa.bool_(), "Whether it is the newest try at this table and session."),
+        Column("is_published", pa.bool_(), "Whether the set that the views show holds what this try made."),
+        Column("row_count", _INT, "Rows of the table."),
+        Column("proposed", _INT, "Candidates proposed, accepted and rejected ones."),
+        Column("code_fingerprint", _TEXT, "SHA-256 over what it was made by."),
+        Column("input_fingerprint", _TEXT, "SHA-256 over what it was made from."),
+        Column("code_parts", _TEXT, "Named parts of the code fingerprint, as JSON."),
+        Column("input_parts", _TEXT, "Named parts of the input fingerprint, as JSON."),
+        Column("content_digest", _TEXT, "SHA-256 of the content."),
+        Column("run_id", _TEXT, "The Dagster run."),
+        Column("started_at", _TEXT, "Start, UTC, ISO 8601."),
+        Column("ended_at", _TEXT, "End, UTC, ISO 8601."),
+    ),
+)
+_WINDOWS = Table(
+    "windows",
+    "How every window of every try ended: done, empty, refused, truncated, invalid or failed.",
+    (
+        *_WHO,
+        Column("chunk_id", _INT, "The chunk that was asked."),
+        Column("window_end", _TEXT, "How it ended."),
+        Column("candidates", _INT, "Candidates in the answer."),
+        Column("reason", _TEXT, "Why there is no answer."),
+    ),
+)
+_VERDICTS = Table(
+    "verdicts",
+    "What every validator said in every try.",
+    (
+        *_WHO,
+        Column("validator", _TEXT, "Key of the validator; the name of its asset check."),
+        Column("boundary", _TEXT, "extraction or normalization."),
+        Column("level", _TEXT, "What an ERROR condemns: record or artifact."),
+        Column("severity", _TEXT, "ERROR or WARN."),
+        Column("passed", pa.bool_(), "Whether nothing was found."),
+        Column("findings", _INT, "How many findings there were, also those not kept."),
+        Column("looked_at", _INT, "Records the validator looked at."),
+    ),
+)
+_FINDINGS = Table(
+    "findings",
+    "The findings kept of every validator of every try, at most 20 each.",
+    (
+        *_WHO,
+        Column("validator", _TEXT, "Key of the validator."),
+        Column("severity", _TEXT, "ERROR or WARN."),
+        Column("finding", _INT, "Number of the finding in its validator's list, from 0."),
+        Column("code", _TEXT, "What was found."),
+        Column("record_index", _INT, "The record it is about: its position before any was rejected."),
+        Column("detail", _TEXT, "Codes, numbers and unit ids."),
+    ),
+)
+_REJECTED = Table(
+    "rejected_candidates",
+    "Candidates that broke a record rule, with the answer's own JSON.",
+    (
+        *_WHO,
+        Column("chunk_id", _INT, "The chunk that was asked."),
+        Column("position", _INT, "Position in the answer, from 0."),
+        Column("rule", _TEXT, "Key of the validator."),
+        Column("code", _TEXT, "What was found."),
+        Column("answer", _TEXT, "The candidate as answered, JSON, at most 2 kB."),
+    ),
+)
+_INGEST = Table(
+    "ingest_warnings",
+    "What the reader changed, dropped or could not tell, per accepted reading of a transcript.",
+    (
+        *_WHO,
+        Column("file", _TEXT, "Name of the transcript file."),
+        Column("format", _TEXT, "The shape it was read as."),
+        Column("code", _TEXT, "The warning's code."),
+        Column("units", _INT, "Units concerned."),
+        Column("records", _INT, "Records of the file that became no unit because of it."),
+        Column("note", _TEXT, "For people."),
+    ),
+)
+ATTEMPT_TABLES = (_LANE_RUNS, _WINDOWS, _VERDICTS, _FINDINGS, _REJECTED, _INGEST)
+"""Tables made from the attempts."""
+
+
+def attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) -> list[tuple[Table, pa.Table]]:
+    """Return the attempt tables of a history that shows the published sets of `manifests`."""
+    published = {(m.source_id, t): e for m in manifests for t, e in m.published.items()}
+    rows: dict[str, list[list[Any]]] = {t.name: [] for t in ATTEMPT_TABLES}
+    ordered = list(attempts)
+    newest = {(a.source_id, a.table): a.number for a in ordered}
+    shown = {(a.source_id, a.table): a.number for a in ordered if _made(published.get((a.source_id, a.table)), a)}
+    for a in ordered:
+        who = [*a.source_id.split("/"), a.table, a.number]
+        rows["lane_runs"].append(
+            [
+                *who,
+                a.lane,
+                str(a.state),
+                a.reason,
+                a.next_step,
+                newest[a.source_id, a.table] == a.number,
+                shown.get((a.source_id, a.table)) == a.number,
+                a.rows,
+                a.proposed,
+                a.code_fingerprint,
+                a.input_fingerprint,
+                compact_json(dict(a.code_parts)),
+                compact_json(dict(a.input_parts)),
+                a.content_digest,
+                a.run_id,
+                a.started_at,
+                a.ended_at,
+            ]
+        )
+        rows["windows"].extend([*who, w["chunk_id"], w["end"], w["candidates"], w["reason"]] for w in a.windows)
+        for v in a.verdicts:
+            named = [v["validator"], v["boundary"], v["level"], v["severity"], v["passed"]]
+            rows["verdicts"].append([*who, *named, v["total"], v["looked_at"]])
+            rows["findings"].extend(
+                [*who, v["validator"], v["severity"], n, f["code"], f["record_index"], f["detail"]]
+                for n, f in enumerate(v["findings"])
+            )
+        rows["rejected_candidates"].extend(
+            [*who, r["chunk_id"], r["position"], r["rule"], r["code"], r["answer"]] for r in a.rejected_candidates
+        )
+        rows["ingest_warnings"].extend(_ingest(who, a.notes))
+    return [(t, _table(t, rows[t.name])) for t in ATTEMPT_TABLES]
+
+
+def _made(entry: Entry | None, attempt: Attempt) -> bool:
+    if entry is None or attempt.state is not State.ACCEPTED:
+        return False
+    return (entry.content_digest, entry.code_fingerprint, entry.input_fingerprint) == (
+        attempt.content_digest,
+        attempt.code_fingerprint,
+        attempt.input_fingerprint,
+    )
+
+
+def _ingest(who: list[Any], notes: Mapping[str, Any]) -> list[list[Any]]:
+    return [
+        [*who, notes["file"], notes["format"], w["code"], len(w.get("units", ())), w.get("records", 0), w.get("note")]
+        for w in notes.get("warnings", ())
+    ]
+
+
+def _table(table: Table, rows: list[list[Any]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(table.columns)
+    arrays = [pa.array(values, type=c.type) for values, c in zip(columns, table.columns, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=table.schema)
