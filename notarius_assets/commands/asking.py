@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from notarius_assets.commands.terminal import as_dicts, counted, json_out, note, out, safe, table
@@ -47,18 +48,10 @@ def _ask(workspace: Workspace, statement: str, parameters: Mapping[str, str], ou
 
     with open_history(workspace) as connection:
         try:
-            result = connection.execute(statement, parameters or None)
-            # a text without a statement, such as one of comments, gives no result
-            head = [d[0] for d in (result.description or ())] if result else []
-            rows = result.fetchall() if result else []
+            head, rows = _answer(connection, statement, parameters)
         except duckdb.Error as error:
             reason = str(error).split("\n\nLINE")[0]
             raise ConfigurationError(f"SQL: {reason}", next_step=_next_step(reason)) from error
-        except RuntimeError as error:
-            # how DuckDB says that Ctrl-C ended the query
-            if "interrupted" in str(error):
-                raise KeyboardInterrupt from error
-            raise
     show(head, rows, output)
     return 0
 
@@ -67,6 +60,25 @@ def _next_step(reason: str) -> str:
     if "read-only" in reason or reason.startswith("Permission Error"):
         return "SELECT from the history; it is read-only"
     return "notarius tables lists views and columns"
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, statement: str, parameters: Mapping[str, str]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run a statement where Ctrl-C can end it: in the main thread DuckDB looks for signals at some times only."""
+
+    def run() -> tuple[list[str], list[tuple[Any, ...]]]:
+        result = connection.execute(statement, parameters or None)
+        # a text without a statement, such as one of comments, gives no result
+        return ([d[0] for d in result.description or ()], result.fetchall()) if result else ([], [])
+
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(run)
+        try:
+            return asked.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
 
 
 def show(head: Sequence[str], rows: Sequence[Sequence[Any]], output: str) -> None:
