@@ -26,6 +26,8 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
         return _dry_run(before, todo, as_json)
     after = {s.source_id: s for s in before}
     interrupted = False
+    if not before:
+        note(f"notarius: no transcript matches the globs of {workspace.pipeline.path}")
     if todo:
         try:
             _run_all(workspace, todo, after, again=again, quiet=quiet)

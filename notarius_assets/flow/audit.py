@@ -60,10 +60,10 @@ def _candidates(workspace: Workspace, bound: BoundLane, source_id: str) -> Audit
         ranges = [{"start": r["start_unit_id"], "end": r["end_unit_id"]} for r in row["source_refs"]]
         answer = {**{f: row[f] for f in fields}, "ranges": ranges}
         items.append(Item(n, record, answer, row["chunk_id"], row["position"]))
-    latest = store.latest_attempt(source_id, lane.candidates_table)
+    made = store.accepted_attempt(source_id, lane.candidates_table)
     windows = tuple(
         WindowState(w["chunk_id"], w["end"], WindowEnd(w["end"]).answered, w["candidates"], w["reason"])
-        for w in (latest.windows if latest else ())
+        for w in (made.windows if made else ())
     )
     context = context_of(workspace, bound, source_id, inputs_of(workspace, bound, source_id))
     context = replace(context, windows=windows, proposed=len(items))

@@ -142,6 +142,15 @@ class Store:
         newest = max(_numbers(folder), default=0)
         return _attempt(folder / f"{newest:06d}.json") if newest else None
 
+    def accepted_attempt(self, source_id: str, table: str) -> Attempt | None:
+        """Return the newest accepted attempt at a table of a session: the one that made what stands."""
+        folder = self.root / "attempts" / part(source_id) / table
+        for number in sorted(_numbers(folder), reverse=True):
+            found = _attempt(folder / f"{number:06d}.json")
+            if found.state is State.ACCEPTED:
+                return found
+        return None
+
     def attempts(self) -> Iterator[Attempt]:
         """Yield every attempt in order of source_id, table and number."""
         for path in self.attempt_paths():
@@ -150,11 +159,6 @@ class Store:
     def attempt_paths(self) -> list[Path]:
         """Return the files of all attempts, sorted."""
         return sorted(self.root.glob("attempts/campaign=*/session=*/*/*.json"))
-
-    def accepted_last(self, source_id: str, table: str) -> bool:
-        """Tell whether the newest attempt at a table was accepted."""
-        newest = self.latest_attempt(source_id, table)
-        return newest is not None and newest.state is State.ACCEPTED
 
 
 @contextlib.contextmanager

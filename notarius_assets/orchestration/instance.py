@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from notarius_assets.errors import NotariusError
 from notarius_assets.lake.files import write_atomically
 from notarius_assets.lake.home import Home
 from notarius_assets.orchestration.names import CODE_LOCATION
@@ -45,7 +46,16 @@ def prepare(home: Home) -> Path:
 
 def open_instance(home: Home) -> dg.DagsterInstance:
     """Open the home's instance: the one whose runs `notarius ui` shows."""
-    return dg.DagsterInstance.from_config(str(prepare(home)))
+    folder = prepare(home)
+    try:
+        instance = dg.DagsterInstance.from_config(str(folder))
+        instance.get_runs_count()
+    except Exception as error:
+        raise NotariusError(
+            f"{folder}: the Dagster instance can't be opened ({type(error).__name__})",
+            next_step="move that folder away and run again; the lake is not touched by it",
+        ) from error
+    return instance
 
 
 def environment(home: Home, pipeline: Path) -> Mapping[str, str]:

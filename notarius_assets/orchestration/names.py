@@ -15,6 +15,9 @@ CODE_LOCATION = "notarius_assets"
 LAUNCHER_TAG = "notarius/launcher"
 """Marks the runs of `notarius run`, so that one killed half-way is found and ended by the next."""
 
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""Run configuration of runs in our own process: Dagster's event lines stay out of the terminal."""
+
 HISTORY = "campaign_history"
 
 

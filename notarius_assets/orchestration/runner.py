@@ -16,10 +16,9 @@ from notarius_assets.lake.locks import session_lock
 from notarius_assets.orchestration.assets import build_history
 from notarius_assets.orchestration.build import definitions
 from notarius_assets.orchestration.instance import open_instance
-from notarius_assets.orchestration.names import HISTORY, LAUNCHER_TAG, Names
+from notarius_assets.orchestration.names import HISTORY, LAUNCHER_TAG, QUIET, Names
 from notarius_assets.transcripts.sessions import SessionFile
 
-_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _UNFINISHED = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.CANCELING]
 
 
@@ -55,7 +54,7 @@ class Runner:
             with session_lock(self.workspace.home.locks, source_id):
                 self._end_killed_runs(source_id)
                 result = self._job.execute_in_process(
-                    run_config=_QUIET,
+                    run_config=QUIET,
                     instance=self._instance,
                     partition_key=source_id,
                     asset_selection=[self.names.key(t) for t in tables],

@@ -114,8 +114,7 @@ def empty(original: dg.AssetsDefinition) -> dg.AssetsDefinition:
 @pytest.mark.filterwarnings("ignore::dagster.PreviewWarning")
 def test_dagsters_share_beside_empty_bodies(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     from notarius_assets.orchestration import assets
-    from notarius_assets.orchestration.names import Names
-    from notarius_assets.orchestration.runner import _QUIET
+    from notarius_assets.orchestration.names import QUIET, Names
 
     sessions = workspace.pipeline.sessions()
     inside = 0.0
@@ -147,7 +146,7 @@ def test_dagsters_share_beside_empty_bodies(workspace: Workspace, monkeypatch: p
             whole = timed(lambda s=session: running.run(s, tables))  # type: ignore[misc]
             baseline = timed(
                 lambda s=session: job.execute_in_process(  # type: ignore[misc]
-                    run_config=_QUIET, instance=running._instance, partition_key=s.source_id
+                    run_config=QUIET, instance=running._instance, partition_key=s.source_id
                 )
             )
             shares.append((whole - inside, baseline))

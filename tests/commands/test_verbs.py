@@ -353,9 +353,6 @@ def test_check_says_which_session_can_not_be_checked(tmp_path: Path) -> None:
     assert "transcript_units was unreadable in its latest attempt" in ended.err
 
 
-@pytest.mark.xfail(
-    reason="Dagster takes one evaluation without a run a check and partition: IntegrityError", strict=True
-)
 def test_check_may_be_asked_again(tmp_path: Path) -> None:
     c = write_campaign(tmp_path, sessions=1)
     run_steps(c)
