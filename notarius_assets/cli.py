@@ -254,7 +254,7 @@ def prompt(lane: str, session: str, pipeline: Path | None, home: Path | None, ch
 @cli.command()
 @_pipeline_options
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=3000, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65_535), default=3000, show_default=True)
 def ui(pipeline: Path | None, home: Path | None, host: str, port: int) -> int:
     """Open the Dagster UI on this pipeline and home."""
     from notarius_assets.commands import opening

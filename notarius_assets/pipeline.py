@@ -295,9 +295,8 @@ def _bindings(
             continue
         source = earlier.get(given)
         if source is None:
-            raise ConfigurationError(
-                f"{where}: {given!r} is no lane of an earlier step", next_step="move that lane to an earlier step"
-            )
+            step = "move that lane to an earlier step" if given in known else f"use one of {', '.join(sorted(known))}"
+            raise ConfigurationError(f"{where}: {given!r} is no lane of an earlier step", next_step=step)
         if source.artifact_kind != slot.artifact_kind:
             raise ConfigurationError(
                 f"{where}: the slot takes {slot.artifact_kind}, but {given!r} makes {source.artifact_kind}",

@@ -91,7 +91,8 @@ def _construct(node: yaml.Node, at: tuple[int | str, ...], lines: dict[tuple[int
 
 def _as_configuration_error(error: ValidationError, lines: Lines) -> ConfigurationError:
     errors = error.errors(include_url=False, include_context=False)
-    first = errors[0]
+    # an unknown key is most often the misspelt one that is missing elsewhere
+    first = min(errors, key=lambda e: e["type"] != "extra_forbidden")
     # pydantic names the type it tried where a key takes several: no key of the file
     place = next(first["loc"][:n] for n in range(len(first["loc"]), -1, -1) if first["loc"][:n] in lines.by_key)
     if first["type"] in ("extra_forbidden", "missing"):

@@ -95,7 +95,8 @@ def _relative(pattern: str, folder: Path) -> str:
 
 
 def _matches(pattern: Path) -> list[str]:
-    return glob.glob(str(pattern), recursive=True)  # noqa: PTH207 - the pattern may be absolute
+    # `..` is taken out of the text: a folder that is yet to be made leads nowhere
+    return glob.glob(os.path.normpath(pattern), recursive=True)  # noqa: PTH207 - the pattern may be absolute
 
 
 def _speakers(path: Path | None) -> Mapping[str, Any]:

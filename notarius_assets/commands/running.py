@@ -10,9 +10,10 @@ from notarius_assets.commands.interrupts import interrupts
 from notarius_assets.commands.sessions import choose
 from notarius_assets.commands.terminal import counted, json_out, note, out, table
 from notarius_assets.flow.currency import SessionState, SessionStatus, statuses
+from notarius_assets.flow.speakers import unheard
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
-from notarius_assets.lake.locks import left_by_killed
+from notarius_assets.lake.locks import left_by_killed, mark_unfinished
 
 
 def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: bool, quiet: bool, as_json: bool) -> int:
@@ -25,12 +26,13 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
     if dry_run:
         return _dry_run(before, todo, as_json)
     after = {s.source_id: s for s in before}
+    ran: list[str] = []
     interrupted = False
     if not before:
         note(f"notarius: no transcript matches the globs of {workspace.pipeline.path}")
     if todo:
         try:
-            _run_all(workspace, todo, after, again=again, quiet=quiet)
+            _run_all(workspace, todo, after, ran, again=again, quiet=quiet)
         except KeyboardInterrupt:
             interrupted = True
     history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes])
@@ -38,7 +40,8 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
     if as_json:
         json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted})
     else:
-        _last_lines(done, len(todo), time.monotonic() - started, quiet)
+        _last_lines(done, len(ran), time.monotonic() - started, quiet)
+        _warn_of_speakers(workspace, [s.source_id for s in before])
     if interrupted:
         note("notarius: interrupted; what was accepted stays, run again to go on")
         return 130
@@ -49,6 +52,7 @@ def _run_all(
     workspace: Workspace,
     todo: Sequence[SessionStatus],
     after: dict[str, SessionStatus],
+    ran: list[str],
     *,
     again: Set[str],
     quiet: bool,
@@ -63,12 +67,19 @@ def _run_all(
             if session.file is None:
                 continue
             begun = time.monotonic()
-            ended = running.run(session.file, every if session.source_id in again else session.to_do).status
-            after[session.source_id] = ended
+            try:
+                ended = running.run(session.file, every if session.source_id in again else session.to_do).status
+                after[session.source_id] = ended
+                raise_if_interrupted()
+            except KeyboardInterrupt:
+                # Dagster ended the run as failed, whatever was accepted before: the next run tells it all anew
+                mark_unfinished(workspace.home.locks, session.source_id)
+                note(f"[{n}/{len(todo)}] {session.source_id}: interrupted ({time.monotonic() - begun:.1f} s)")
+                raise
+            ran.append(session.source_id)
             if not quiet:
                 took = f"{time.monotonic() - begun:.1f} s"
                 note(f"[{n}/{len(todo)}] {session.source_id}: {ended.state} ({took}){_why(ended)}")
-            raise_if_interrupted()
 
 
 def _why(session: SessionStatus) -> str:
@@ -106,6 +117,11 @@ def _last_lines(done: Sequence[SessionStatus], ran: int, seconds: float, quiet: 
         out(f"{session.source_id}: {session.state}: {worst.table}: {reason}{step}")
 
 
+def _warn_of_speakers(workspace: Workspace, source_ids: Sequence[str]) -> None:
+    for line in unheard(workspace, source_ids):
+        note(f"notarius: {line}. Next: correct `speakers:` in {workspace.pipeline.path.name}")
+
+
 def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> int:
     """Print what is current, what is not and why, and what holds a session's published set back."""
     found = statuses(workspace, choose(workspace, names))
@@ -121,9 +137,11 @@ def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> in
             why = f"{why}; {held}" if why else held
         rows.append((session.source_id, str(session.state), worst.table if worst else "", why))
     table(("session", "state", "table", "why"), rows)
+    _warn_of_speakers(workspace, [s.source_id for s in found])
     orphans = _without_transcript(workspace)
     if orphans and not names:
-        out(f"{len(orphans)} sessions in the lake have no transcript any more: {', '.join(orphans)}")
+        out(f"{counted(len(orphans), 'session')} in the lake without a transcript: {', '.join(orphans)}")
+        out("  They stay in every answer. A file that was renamed keeps its session by a line under `sessions:`.")
     counts = Counter(s.state for s in found)
     out(", ".join(f"{counts[state]} {state}" for state in SessionState if counts[state]) or "no session")
     return 0

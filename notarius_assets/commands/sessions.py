@@ -37,6 +37,6 @@ def unknown(workspace: Workspace, name: str, slugs: Sequence[str]) -> Configurat
     """Return the error for a session that is not there."""
     import difflib
 
-    near = difflib.get_close_matches(name, slugs, 3) or list(slugs[:3])
-    hint = f"did you mean {', '.join(near)}?" if near else "no transcript matches the pipeline's globs"
+    near = difflib.get_close_matches(name, slugs, 3)
+    hint = f"try {', '.join(near)}" if near else "notarius status lists the sessions"
     return ConfigurationError(f"{workspace.pipeline.path.name}: no session {name!r}", next_step=hint)

@@ -6,10 +6,14 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+FOLDED = 24
+"""Columns of at most so many characters are never folded in a terminal."""
 
 
 def out(text: str = "") -> None:
@@ -62,22 +66,40 @@ def console(stderr: bool = False) -> Console:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
-    """Print a table; numbers to the right, text never read as markup."""
+    """Print a table; numbers to the right, text never read as markup.
+
+    Where nobody looks, lines are as long as they need to be. On a terminal only long columns are folded; one that is
+    too narrow for the others gets a line a value.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     kept = [list(row) for row in rows]
+    cells = [[_cell(value) for value in row] for row in kept]
+    widths = [max(len(name), *(len(row[n]) for row in cells)) if cells else len(name) for n, name in enumerate(head)]
+    terminal = console()
+    if not terminal.is_terminal:
+        terminal.width = sum(widths) + 3 * len(widths)
+    elif sum(min(w, FOLDED) + 3 for w in widths) > terminal.width:
+        _records(head, cells)
+        return
     shown = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for n, name in enumerate(head):
         numbers = bool(kept) and all(isinstance(r[n], int | float) or r[n] is None for r in kept)
-        shown.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
-    for row in kept:
-        shown.add_row(*(Text(_cell(v)) for v in row))
-    terminal = console()
-    if not terminal.is_terminal:
-        terminal.width = 160
+        justify: Literal["right", "left"] = "right" if numbers else "left"
+        shown.add_column(Text(name), justify=justify, overflow="fold", no_wrap=widths[n] <= FOLDED)
+    for row in cells:
+        shown.add_row(*map(Text, row))
     terminal.print(shown)
+
+
+def _records(head: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    widest = max(map(len, head))
+    for row in cells:
+        for name, cell in zip(head, row, strict=True):
+            out(f"{name:<{widest}}  {cell}")
+        out()
 
 
 def _cell(value: Any) -> str:

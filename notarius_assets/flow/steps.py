@@ -42,6 +42,9 @@ from notarius_assets.transcripts.reader import read_bytes
 from notarius_assets.transcripts.shown import shown
 from notarius_assets.validators.base import Context, Verdict
 
+MAX_LABELS = 200
+"""Speaker labels of a transcript that its attempt names."""
+
 
 class BlockedError(NotariusError):
     """A step can't start: what it needs is missing, rejected, outdated or changed."""
@@ -169,7 +172,9 @@ def run_units(workspace: Workspace, source_id: str, run_id: str = "") -> Outcome
         data = found.path.read_bytes()
         transcript = read_bytes(data, found.path.name)
     except TranscriptError as error:
-        return trial.without_result(State.UNREADABLE, error)
+        step = error.next_step or "correct the file"
+        step = step if "ignore:" in step else f"{step}, or leave it out with `ignore:`"
+        return trial.without_result(State.UNREADABLE, NotariusError(error.message, next_step=step))
     except OSError as error:
         problem = NotariusError(
             f"{shown(found.path.name)}: can't be read ({error.strerror})", next_step="check the file"
@@ -186,6 +191,7 @@ def run_units(workspace: Workspace, source_id: str, run_id: str = "") -> Outcome
             "format": transcript.format,
             "encoding": transcript.encoding,
             "warnings": [w.as_json() for w in transcript.warnings],
+            "speakers": sorted({label for unit in transcript.units for label in unit.speakers})[:MAX_LABELS],
         },
     )
     attempt, entry = trial.accept(attempt, unit_rows(source_id, transcript.units), {}, UNITS_TABLE.name)

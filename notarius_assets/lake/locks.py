@@ -68,5 +68,13 @@ def left_by_killed(locks: Path, source_id: str) -> bool:
         return False
 
 
+def mark_unfinished(locks: Path, source_id: str) -> None:
+    """Leave a session as a killed process leaves it: to be run again in full; not one that another process holds."""
+    with contextlib.suppress(SessionBusyError):
+        with session_lock(locks, source_id):
+            pass
+        _session_path(locks, source_id).write_text("interrupted\n", encoding="ascii")
+
+
 def _session_path(locks: Path, source_id: str) -> Path:
     return locks / f"{source_id}.lock"

@@ -70,14 +70,16 @@ def build_history(workspace: Workspace) -> tuple[dict[str, Any], str]:
     lanes = [b.lane for b in workspace.pipeline.lanes]
     path = history.refresh(workspace.store, lanes)
     with history.connect(path) as connection:
+        # a lane of one's own has a table below `lake` and no view
+        asked = {"sessions": "sessions", "units": "units", **{lane.table: f"lake.{lane.table}" for lane in lanes}}
         counted = {
-            view: connection.execute(f"SELECT count(*) FROM {view}").fetchone()  # noqa: S608 - names of ours
-            for view in ("sessions", "units", *(lane.table for lane in lanes))
+            name: connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - names of ours
+            for name, table in asked.items()
         }
     metadata = {
         "database": dg.MetadataValue.path(path),
         "bytes": path.stat().st_size,
-        **{view: row[0] for view, row in counted.items() if row},
+        **{name: row[0] for name, row in counted.items() if row},
     }
     return metadata, history.input_fingerprint(workspace.store, lanes)
 

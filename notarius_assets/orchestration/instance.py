@@ -24,6 +24,10 @@ concurrency:
     max_concurrent_runs: 2
   pools:
     default_limit: 1
+# Steps print nothing; capturing that would start two processes a step, which Ctrl-C ends with tracebacks.
+compute_logs:
+  module: dagster._core.storage.noop_compute_log_manager
+  class: NoOpComputeLogManager
 """
 
 WORKSPACE_YAML = f"""\

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from notarius_assets.errors import SessionBusyError
-from notarius_assets.lake.locks import left_by_killed, session_lock
+from notarius_assets.lake.locks import left_by_killed, mark_unfinished, session_lock
 from tests.robustness.support import in_process
 
 
@@ -71,3 +71,11 @@ def test_the_holder_may_lock_again_and_gives_back_once(tmp_path: Path) -> None:
 def _fails_to_lock(locks: Path, source_id: str) -> None:
     with pytest.raises(SessionBusyError), session_lock(locks, source_id):
         pass
+
+
+def test_a_session_can_be_left_as_if_killed(tmp_path: Path) -> None:
+    mark_unfinished(tmp_path, "c/one")
+    assert left_by_killed(tmp_path, "c/one")
+    with session_lock(tmp_path, "c/one"):
+        pass
+    assert not left_by_killed(tmp_path, "c/one")

@@ -77,10 +77,13 @@ def test_an_interrupt_ends_with_130_and_the_next_run_goes_on(campaign: CampaignF
     assert "[3/3]" not in said(c), "the session after the interrupted one is not started"
     assert "interrupted; what was accepted stays, run again to go on" in said(c)
     assert_whole(c)
+    assert "[2/3] hill-road/session-02: interrupted" in said(c)
+    assert "1 run in" in said(c), "only what was run to its end counts"
+    assert "Traceback" not in said(c)
     assert status_of(c, "session-01").state == "current"
     again = notarius("run", on=c)
     assert again.code == 0, again
-    assert "3 sessions: 3 current." in again.out
+    assert "3 sessions: 3 current. 2 run" in again.out, "also where every table had been accepted before Ctrl-C"
     with open_instance(c.open().home) as instance:
         assert instance.get_runs(RunsFilter(statuses=[DagsterRunStatus.STARTED])) == []
 

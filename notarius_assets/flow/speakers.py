@@ -1,0 +1,27 @@
+"""Declared speakers against the labels that the transcripts have: a misspelt one changes everything after it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake.tables import UNITS
+
+
+def unheard(workspace: Workspace, source_ids: Sequence[str]) -> list[str]:
+    """Return a line for each declared label that none of the sessions has; nothing while none was read."""
+    heard: set[str] = set()
+    for source_id in source_ids:
+        made = workspace.store.accepted_attempt(source_id, UNITS)
+        heard.update(made.notes.get("speakers", ()) if made else ())
+    if not heard:
+        return []
+    speakers = workspace.pipeline.file.speakers
+    missing = [label for label in (*speakers.dm, *speakers.players) if label not in heard]
+    return [f"speaker {label!r} is in no transcript{_near(label, heard)}" for label in missing]
+
+
+def _near(label: str, heard: set[str]) -> str:
+    found = difflib.get_close_matches(label, sorted(heard), 2)
+    return f"; there is {' and '.join(map(repr, found))}" if found else ""
