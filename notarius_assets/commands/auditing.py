@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from notarius_assets.commands.sessions import choose
 from notarius_assets.commands.terminal import counted, json_out, note, table
 from notarius_assets.flow.audit import Audited, audit_session
-from notarius_assets.flow.steps import BlockedError
+from notarius_assets.flow.inputs import BlockedError
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import verdict_json
 

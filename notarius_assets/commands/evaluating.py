@@ -19,7 +19,7 @@ from notarius_assets.evaluation import (
     session_candidates,
 )
 from notarius_assets.evaluation.layers import LAYERS
-from notarius_assets.flow.steps import lane_document
+from notarius_assets.flow.documents import lane_document
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.tables import CHUNKS, UNITS
 

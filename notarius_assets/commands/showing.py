@@ -9,8 +9,9 @@ from typing import Any
 from notarius_assets.commands.sessions import one
 from notarius_assets.commands.terminal import counted, json_out, note, out
 from notarius_assets.errors import ConfigurationError, NotariusError
+from notarius_assets.flow.documents import lane_document, records_of
 from notarius_assets.flow.extract import request
-from notarius_assets.flow.steps import inputs_of, lane_document, records_of
+from notarius_assets.flow.inputs import inputs_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import Attempt, State
 from notarius_assets.lake.files import write_atomically

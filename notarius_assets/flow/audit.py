@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from notarius_assets.flow.documents import records_of
+from notarius_assets.flow.inputs import context_of, inputs_of
 from notarius_assets.flow.normalize import audit
-from notarius_assets.flow.steps import context_of, inputs_of, records_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lanes.base import Record
 from notarius_assets.models.window import WindowEnd

@@ -16,11 +16,19 @@ import pyarrow as pa
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow import fingerprints
 from notarius_assets.flow.extract import extract, judge, request
+from notarius_assets.flow.inputs import (
+    BlockedError,
+    chunks_of,
+    context_of,
+    inputs_of,
+    needed,
+    require_same_registries,
+)
 from notarius_assets.flow.normalize import audit, normalize
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.identity import digest
 from notarius_assets.lake.attempts import Attempt, State, rejected_json, verdict_json, window_json
-from notarius_assets.lake.manifest import Entry, Manifest
+from notarius_assets.lake.manifest import Entry
 from notarius_assets.lake.tables import (
     CHUNKS,
     CHUNKS_TABLE,
@@ -33,21 +41,15 @@ from notarius_assets.lake.tables import (
     unit_rows,
 )
 from notarius_assets.lanes.base import Candidate, Lane
-from notarius_assets.lanes.codec import content_digest, encode
 from notarius_assets.pipeline import BoundLane
-from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
 from notarius_assets.transcripts.chunks import chunk
-from notarius_assets.transcripts.model import Chunk, TranscriptError, Unit
+from notarius_assets.transcripts.model import TranscriptError
 from notarius_assets.transcripts.reader import read_bytes
 from notarius_assets.transcripts.shown import shown
-from notarius_assets.validators.base import Context, Verdict
+from notarius_assets.validators.base import Verdict
 
 MAX_LABELS = 200
 """Speaker labels of a transcript that its attempt names."""
-
-
-class BlockedError(NotariusError):
-    """A step can't start: what it needs is missing, rejected, outdated or changed."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def run_chunks(workspace: Workspace, source_id: str, run_id: str = "") -> Outcom
     trial = _Trial(workspace, source_id, CHUNKS, run_id, _now(), code=code)
     manifest = workspace.store.manifest(source_id)
     try:
-        units_entry = _needed(workspace, manifest, UNITS)
+        units_entry = needed(workspace, manifest, UNITS)
     except BlockedError as error:
         return trial.without_result(State.BLOCKED, error)
     chunks = chunk(workspace.store.units(units_entry), workspace.pipeline.chunking)
@@ -219,27 +221,6 @@ def run_chunks(workspace: Workspace, source_id: str, run_id: str = "") -> Outcom
     return Outcome(attempt, entry)
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """What a lane's steps read, all of it accepted and made from the same units."""
-
-    units: tuple[Unit, ...]
-    units_entry: Entry
-    chunks_entry: Entry
-    chunks: Mapping[int, tuple[int, int]]
-    registries: Mapping[str, Registry]
-    registry_entries: Mapping[str, Entry]
-
-    @property
-    def digests(self) -> dict[str, str]:
-        """The content digest of every table read, by table."""
-        return {
-            UNITS: self.units_entry.content_digest,
-            CHUNKS: self.chunks_entry.content_digest,
-            **{table: e.content_digest for table, e in self.registry_entries.items()},
-        }
-
-
 def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str = "") -> Outcome:
     """Ask every window of a session and keep the candidates that pass the record rules."""
     lane, pipeline, model = bound.lane, workspace.pipeline, workspace.model
@@ -249,7 +230,7 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
         inputs = inputs_of(workspace, bound, source_id)
     except BlockedError as error:
         return trial.without_result(State.BLOCKED, error)
-    chunks = _chunks(inputs)
+    chunks = chunks_of(inputs)
     results = []
     # A registry without records needs no call: nothing could be named.
     if not any(not r.records for r in inputs.registries.values()):
@@ -297,10 +278,10 @@ def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str
     trial = _Trial(workspace, source_id, lane.table, run_id, _now(), lane, code)
     try:
         inputs = inputs_of(workspace, bound, source_id)
-        candidates_entry = _needed(
+        candidates_entry = needed(
             workspace, store.manifest(source_id), lane.candidates_table, inputs.units_entry.content_digest
         )
-        _same_registries(candidates_entry, inputs)
+        require_same_registries(candidates_entry, inputs)
     except BlockedError as error:
         return trial.without_result(State.BLOCKED, error)
     fields = (*(f for f in lane.response_item.model_fields if f != "ranges"), "source_refs")
@@ -330,19 +311,6 @@ def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str
     return Outcome(attempt, entry, result.verdicts, artifact.records)
 
 
-def context_of(workspace: Workspace, bound: BoundLane, source_id: str, inputs: Inputs) -> Context:
-    """Return what normalization validators may look at."""
-    return Context(
-        lane=bound.lane,
-        source_id=source_id,
-        units=inputs.units,
-        chunks=inputs.chunks,
-        campaign=workspace.pipeline.references,
-        registries=inputs.registries,
-        allow=bound.allow,
-    )
-
-
 def _rejected(
     trial: _Trial,
     attempt: Attempt,
@@ -365,83 +333,3 @@ def _why(source_id: str, reasons: Sequence[str], verdicts: Sequence[Verdict]) ->
         if v.rejects
     ]
     return {"reason": "; ".join(said), "next_step": f"notarius show {source_id.partition('/')[2]} prints the findings"}
-
-
-def inputs_of(workspace: Workspace, bound: BoundLane, source_id: str) -> Inputs:
-    """Return what a lane's steps read; raises BlockedError that names what is missing, rejected or outdated."""
-    store = workspace.store
-    manifest = store.manifest(source_id)
-    units_entry = _needed(workspace, manifest, UNITS)
-    chunks_entry = _needed(workspace, manifest, CHUNKS, units_entry.content_digest)
-    registries: dict[str, Registry] = {}
-    entries: dict[str, Entry] = {}
-    for slot, source in bound.bindings.items():
-        if isinstance(source, Registry):
-            registries[slot] = source
-            continue
-        entry = _needed(workspace, manifest, source.table, units_entry.content_digest, slot)
-        registries[slot] = read_registry(workspace, source, entry, slot)
-        entries[source.table] = entry
-    spans = {
-        row["chunk_id"]: (row["start_unit_id"], row["end_unit_id"]) for row in store.read(chunks_entry).to_pylist()
-    }
-    return Inputs(store.units(units_entry), units_entry, chunks_entry, spans, registries, entries)
-
-
-def _chunks(inputs: Inputs) -> list[Chunk]:
-    return [Chunk(n, inputs.units[a - 1 : b]) for n, (a, b) in sorted(inputs.chunks.items())]
-
-
-def _needed(
-    workspace: Workspace, manifest: Manifest, table: str, units_digest: str | None = None, slot: str | None = None
-) -> Entry:
-    """Return an accepted entry that may be read now, or say why not."""
-    what = f"reference {slot!r} ({table})" if slot else table
-    source_id = manifest.source_id
-    latest = workspace.store.latest_attempt(source_id, table)
-    entry = manifest.accepted.get(table)
-    if latest is not None and latest.state is not State.ACCEPTED:
-        raise BlockedError(
-            f"{what} was {latest.state} in its latest attempt", next_step=f"correct {table}, then run again"
-        )
-    if entry is None:
-        raise BlockedError(f"{what} is missing", next_step=f"materialize {table} for {source_id} first")
-    if units_digest is not None and entry.inputs.get(UNITS) != units_digest:
-        raise BlockedError(
-            f"{what} is outdated: it was made from an earlier transcript", next_step=f"materialize {table} again"
-        )
-    return entry
-
-
-def read_registry(workspace: Workspace, lane: Lane, entry: Entry, slot: str) -> Registry:
-    """Return an accepted registry; raises BlockedError when its canonical JSON is larger than a slot takes."""
-    records = records_of(lane, workspace.store.read(entry))
-    size = len(encode(lane, records))
-    if size > MAX_REFERENCE_BYTES:
-        raise BlockedError(
-            f"reference {slot!r} ({lane.table}) has {size:,} bytes, at most {MAX_REFERENCE_BYTES:,} are taken",
-            next_step="split the session into smaller transcripts",
-        )
-    return Registry(records, entry.content_digest)
-
-
-def records_of(lane: Lane, rows: pa.Table) -> list[dict[str, Any]]:
-    """Return the durable records of a lane's table, in document order."""
-    return rows.select(list(lane.record.model_fields)).to_pylist()
-
-
-def _same_registries(candidates: Entry, inputs: Inputs) -> None:
-    for slot, registry in inputs.registries.items():
-        if candidates.input_parts.get(f"reference {slot}") != registry.digest:
-            raise BlockedError(
-                f"reference_changed: reference {slot!r} is not the one the candidates were asked with",
-                next_step="materialize the candidates again",
-            )
-
-
-def lane_document(workspace: Workspace, lane: Lane, entry: Entry) -> bytes:
-    """Return the canonical document of an accepted lane table; raises NotariusError if it is not what was accepted."""
-    document = encode(lane, records_of(lane, workspace.store.read(entry)))
-    if content_digest(document) != entry.content_digest:
-        raise NotariusError(f"{entry.file}: not what was accepted", next_step="run the session again with --force")
-    return document

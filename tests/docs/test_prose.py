@@ -12,6 +12,7 @@ from pydantic import BaseModel
 import notarius_assets
 from notarius_assets.flow import fingerprints, steps
 from notarius_assets.flow.currency import SessionState
+from notarius_assets.flow.documents import records_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import State
 from notarius_assets.lanes import BUILT_IN
@@ -130,7 +131,7 @@ def test_the_excerpt_is_what_the_example_gives(tmp_path: Path) -> None:
         assert steps.run(workspace, table, source_id).accepted
     lane = workspace.pipeline.lanes[-1].lane
     manifest = workspace.store.manifest(source_id)
-    records = steps.records_of(lane, workspace.store.read(manifest.published[lane.table]))
+    records = records_of(lane, workspace.store.read(manifest.published[lane.table]))
     units = workspace.store.units(manifest.published["transcript_units"])
     shown = [
         [f"  {r['name']}  {r['kind']}"]

@@ -11,7 +11,9 @@ import pytest
 from notarius_assets import lanes
 from notarius_assets.flow import steps
 from notarius_assets.flow.audit import audit_session
+from notarius_assets.flow.documents import records_of
 from notarius_assets.flow.extract import ChunkResult, extract, judge, request
+from notarius_assets.flow.inputs import chunks_of, inputs_of
 from notarius_assets.flow.normalize import normalize
 from notarius_assets.identity import comparison_name
 from notarius_assets.lake.attempts import State
@@ -136,7 +138,7 @@ def test_answers_in_any_order_give_the_same_candidates_and_document(campaign: Ca
     run_steps(c)
     workspace = c.open()
     for bound in workspace.pipeline.lanes:
-        inputs = steps.inputs_of(workspace, bound, c.source_ids[0])
+        inputs = inputs_of(workspace, bound, c.source_ids[0])
         limits, references = workspace.pipeline.chunking, workspace.pipeline.references
         results = [
             extract(
@@ -144,7 +146,7 @@ def test_answers_in_any_order_give_the_same_candidates_and_document(campaign: Ca
                 request(bound.lane, c.source_ids[0], one, inputs.units, limits, references, inputs.registries),
                 RulesProvider(),
             )
-            for one in steps._chunks(inputs)
+            for one in chunks_of(inputs)
         ]
         assert len(results) == 6
         assert sum(len(r.answers) for r in results) > 2
@@ -178,7 +180,7 @@ def test_an_npc_named_in_three_chunks_is_one_record_with_all_evidence(campaign: 
         (comparison_name(row["name"]), row["chunk_id"]) for row in store.read(accepted["npc_candidates"]).to_pylist()
     ]
     assert len(proposed) >= 3
-    records = steps.records_of(lane, store.read(accepted["npcs"]))
+    records = records_of(lane, store.read(accepted["npcs"]))
     found = {(comparison_name(r["name"]), ref["start_unit_id"]) for r in records for ref in r["source_refs"]}
     assert len(records) == len({name for name, _ in proposed}), records
     assert found == set(proposed), "a chunk is one unit here"

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from notarius_assets.flow.steps import records_of
+from notarius_assets.flow.documents import records_of
 from notarius_assets.identity import digest
 from notarius_assets.lake import history
 from notarius_assets.lake.files import TEMPORARY_PREFIX

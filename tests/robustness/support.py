@@ -16,6 +16,7 @@ from unittest import mock
 from notarius_assets import cli
 from notarius_assets.flow import steps
 from notarius_assets.flow.currency import SessionStatus, status
+from notarius_assets.flow.documents import lane_document
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
 from tests.conftest import Campaign
@@ -94,7 +95,7 @@ def documents(campaign: Campaign) -> dict[str, bytes]:
     """Return the published documents of all sessions, by source_id and the name `export` gives them."""
     workspace = campaign.open()
     return {
-        f"{m.source_id}/{b.lane.export_name}": steps.lane_document(workspace, b.lane, m.published[b.lane.table])
+        f"{m.source_id}/{b.lane.export_name}": lane_document(workspace, b.lane, m.published[b.lane.table])
         for m in workspace.store.manifests()
         for b in workspace.pipeline.lanes
         if b.lane.table in m.published

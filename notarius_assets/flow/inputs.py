@@ -1,0 +1,126 @@
+"""What a lane's steps read: accepted, in its latest attempt too, and made from the same units; or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from notarius_assets.errors import NotariusError
+from notarius_assets.flow.documents import records_of
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake.attempts import State
+from notarius_assets.lake.manifest import Entry, Manifest
+from notarius_assets.lake.tables import CHUNKS, UNITS
+from notarius_assets.lanes.base import Lane
+from notarius_assets.lanes.codec import encode
+from notarius_assets.pipeline import BoundLane
+from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
+from notarius_assets.transcripts.model import Chunk, Unit
+from notarius_assets.validators.base import Context
+
+
+class BlockedError(NotariusError):
+    """A step can't start: what it needs is missing, rejected, outdated or changed."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a lane's steps read, all of it accepted and made from the same units."""
+
+    units: tuple[Unit, ...]
+    units_entry: Entry
+    chunks_entry: Entry
+    chunks: Mapping[int, tuple[int, int]]
+    registries: Mapping[str, Registry]
+    registry_entries: Mapping[str, Entry]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The content digest of every table read, by table."""
+        return {
+            UNITS: self.units_entry.content_digest,
+            CHUNKS: self.chunks_entry.content_digest,
+            **{table: e.content_digest for table, e in self.registry_entries.items()},
+        }
+
+
+def inputs_of(workspace: Workspace, bound: BoundLane, source_id: str) -> Inputs:
+    """Return what a lane's steps read; raises BlockedError that names what is missing, rejected or outdated."""
+    store = workspace.store
+    manifest = store.manifest(source_id)
+    units_entry = needed(workspace, manifest, UNITS)
+    chunks_entry = needed(workspace, manifest, CHUNKS, units_entry.content_digest)
+    registries: dict[str, Registry] = {}
+    entries: dict[str, Entry] = {}
+    for slot, source in bound.bindings.items():
+        if isinstance(source, Registry):
+            registries[slot] = source
+            continue
+        entry = needed(workspace, manifest, source.table, units_entry.content_digest, slot)
+        registries[slot] = read_registry(workspace, source, entry, slot)
+        entries[source.table] = entry
+    spans = {
+        row["chunk_id"]: (row["start_unit_id"], row["end_unit_id"]) for row in store.read(chunks_entry).to_pylist()
+    }
+    return Inputs(store.units(units_entry), units_entry, chunks_entry, spans, registries, entries)
+
+
+def chunks_of(inputs: Inputs) -> list[Chunk]:
+    """Return the chunks with their units, in order."""
+    return [Chunk(n, inputs.units[a - 1 : b]) for n, (a, b) in sorted(inputs.chunks.items())]
+
+
+def needed(
+    workspace: Workspace, manifest: Manifest, table: str, units_digest: str | None = None, slot: str | None = None
+) -> Entry:
+    """Return an accepted entry that may be read now, or say why not."""
+    what = f"reference {slot!r} ({table})" if slot else table
+    source_id = manifest.source_id
+    latest = workspace.store.latest_attempt(source_id, table)
+    entry = manifest.accepted.get(table)
+    if latest is not None and latest.state is not State.ACCEPTED:
+        raise BlockedError(
+            f"{what} was {latest.state} in its latest attempt", next_step=f"correct {table}, then run again"
+        )
+    if entry is None:
+        raise BlockedError(f"{what} is missing", next_step=f"materialize {table} for {source_id} first")
+    if units_digest is not None and entry.inputs.get(UNITS) != units_digest:
+        raise BlockedError(
+            f"{what} is outdated: it was made from an earlier transcript", next_step=f"materialize {table} again"
+        )
+    return entry
+
+
+def read_registry(workspace: Workspace, lane: Lane, entry: Entry, slot: str) -> Registry:
+    """Return an accepted registry; raises BlockedError when its canonical JSON is larger than a slot takes."""
+    records = records_of(lane, workspace.store.read(entry))
+    size = len(encode(lane, records))
+    if size > MAX_REFERENCE_BYTES:
+        raise BlockedError(
+            f"reference {slot!r} ({lane.table}) has {size:,} bytes, at most {MAX_REFERENCE_BYTES:,} are taken",
+            next_step="split the session into smaller transcripts",
+        )
+    return Registry(records, entry.content_digest)
+
+
+def require_same_registries(candidates: Entry, inputs: Inputs) -> None:
+    """Raise BlockedError `reference_changed` where candidates were asked with another registry than the bound one."""
+    for slot, registry in inputs.registries.items():
+        if candidates.input_parts.get(f"reference {slot}") != registry.digest:
+            raise BlockedError(
+                f"reference_changed: reference {slot!r} is not the one the candidates were asked with",
+                next_step="materialize the candidates again",
+            )
+
+
+def context_of(workspace: Workspace, bound: BoundLane, source_id: str, inputs: Inputs) -> Context:
+    """Return what normalization validators may look at."""
+    return Context(
+        lane=bound.lane,
+        source_id=source_id,
+        units=inputs.units,
+        chunks=inputs.chunks,
+        campaign=workspace.pipeline.references,
+        registries=inputs.registries,
+        allow=bound.allow,
+    )
