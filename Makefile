@@ -31,7 +31,7 @@ ui: $(READY) ## open the example campaign in the Dagster UI
 bench: $(READY) ## run the benchmarks (minutes)
 	$(BIN)/python -m pytest tests/benchmarks -m bench -p no:cacheprovider -s -n 0 $(PYTEST_ARGS)
 
-lint: $(READY) ## formatting, linting, types, definitions
+lint: $(READY) ## formatting, linting, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -69,7 +69,7 @@ class _Verbs(click.Group):
         return code
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="notarius")
 def cli() -> None:
     """Evidence-cited records from transcripts of played D&D sessions.
