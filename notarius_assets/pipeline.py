@@ -162,9 +162,14 @@ class Pipeline:
             raise ConfigurationError(f"{self.path}: {error.message}", next_step=error.next_step) from error
 
     @cached_property
+    def declared(self) -> tuple[Lane, ...]:
+        """The lanes as declared, without what this pipeline binds to them."""
+        return tuple(b.lane for b in self.lanes)
+
+    @cached_property
     def tables(self) -> frozenset[str]:
         """Every table a session may have."""
-        named = [t for b in self.lanes for t in (b.lane.candidates_table, b.lane.table)]
+        named = [t for lane in self.declared for t in (lane.candidates_table, lane.table)]
         return frozenset(("transcript_units", "transcript_chunks", *named))
 
     def bound(self, lane_key: str) -> BoundLane:
@@ -172,7 +177,7 @@ class Pipeline:
         for bound in self.lanes:
             if bound.lane.key == lane_key:
                 return bound
-        keys = ", ".join(b.lane.key for b in self.lanes)
+        keys = ", ".join(lane.key for lane in self.declared)
         raise ConfigurationError(f"{self.path}: no lane {lane_key!r} in this pipeline", next_step=f"give one of {keys}")
 
 

@@ -27,6 +27,16 @@ steps:
           npcs: dnd/npcs
 """
 
+TABLES = (
+    "transcript_units",
+    "transcript_chunks",
+    "npc_candidates",
+    "npcs",
+    "npc_interaction_candidates",
+    "npc_interactions",
+)
+"""The tables of a session of `STEPS`, in the order of the data's way."""
+
 _STORIES = (
     """\
 DM: The rain has stopped, and the road ends at a mill with its door open. A miller named Orrick Thane steps out.

@@ -27,8 +27,7 @@ MAX_SHOWN = 1_000
 
 def open_history(workspace: Workspace) -> duckdb.DuckDBPyConnection:
     """Return a read-only connection to a fresh history."""
-    lanes = [b.lane for b in workspace.pipeline.lanes]
-    return history.connect(history.refresh(workspace.store, lanes, patience=0))
+    return history.connect(history.refresh(workspace.store, workspace.pipeline.declared, patience=0))
 
 
 def sql(workspace: Workspace, statement: str, output: str) -> int:

@@ -35,7 +35,7 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
             _run_all(workspace, todo, after, ran, again=again, quiet=quiet)
         except KeyboardInterrupt:
             interrupted = True
-    history.refresh(workspace.store, [b.lane for b in workspace.pipeline.lanes])
+    history.refresh(workspace.store, workspace.pipeline.declared)
     done = [after[s.source_id] for s in before]
     if as_json:
         json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted})

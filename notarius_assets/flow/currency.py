@@ -177,11 +177,7 @@ class _Check:
 
 def _unrecorded(entry: Entry, latest: Attempt | None) -> tuple[str, ...]:
     """Name what a crash between accepting a table and recording it left."""
-    recorded = latest is not None and (
-        (latest.content_digest, latest.code_fingerprint, latest.input_fingerprint)
-        == (entry.content_digest, entry.code_fingerprint, entry.input_fingerprint)
-    )
-    return () if recorded else ("attempt not recorded",)
+    return () if latest is not None and latest.made(entry) else ("attempt not recorded",)
 
 
 def _differing(entry: Entry, code: Mapping[str, str], inputs: Mapping[str, str]) -> tuple[str, ...]:

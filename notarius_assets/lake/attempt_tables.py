@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from notarius_assets.identity import compact_json
-from notarius_assets.lake.attempts import Attempt, State
-from notarius_assets.lake.manifest import Entry, Manifest
+from notarius_assets.lake.attempts import Attempt
+from notarius_assets.lake.manifest import Manifest
 from notarius_assets.lake.tables import Column, Table
 
 _TEXT, _INT = pa.string(), pa.int64()
@@ -115,7 +115,7 @@ def attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) -> 
     rows: dict[str, list[list[Any]]] = {t.name: [] for t in ATTEMPT_TABLES}
     ordered = list(attempts)
     newest = {(a.source_id, a.table): a.number for a in ordered}
-    shown = {(a.source_id, a.table): a.number for a in ordered if _made(published.get((a.source_id, a.table)), a)}
+    shown = {key: a.number for a in ordered if (key := (a.source_id, a.table)) in published and a.made(published[key])}
     for a in ordered:
         who = [*a.source_id.split("/"), a.table, a.number]
         rows["lane_runs"].append(
@@ -152,16 +152,6 @@ def attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) -> 
         )
         rows["ingest_warnings"].extend(_ingest(who, a.notes))
     return [(t, _table(t, rows[t.name])) for t in ATTEMPT_TABLES]
-
-
-def _made(entry: Entry | None, attempt: Attempt) -> bool:
-    if entry is None or attempt.state is not State.ACCEPTED:
-        return False
-    return (entry.content_digest, entry.code_fingerprint, entry.input_fingerprint) == (
-        attempt.content_digest,
-        attempt.code_fingerprint,
-        attempt.input_fingerprint,
-    )
 
 
 def _ingest(who: list[Any], notes: Mapping[str, Any]) -> list[list[Any]]:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from notarius_assets.identity import compact_json
+from notarius_assets.lake.manifest import Entry
 from notarius_assets.validators.base import Verdict, WindowState
 
 MAX_ANSWER_BYTES = 2048
@@ -71,6 +72,13 @@ class Attempt:
     verdicts: Sequence[Mapping[str, Any]] = ()
     rejected_candidates: Sequence[Mapping[str, Any]] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def made(self, entry: Entry) -> bool:
+        """Tell whether this try made an accepted entry: same content, made by and from the same."""
+        return self.state is State.ACCEPTED and (
+            (self.content_digest, self.code_fingerprint, self.input_fingerprint)
+            == (entry.content_digest, entry.code_fingerprint, entry.input_fingerprint)
+        )
 
     def as_bytes(self) -> bytes:
         """Return the JSON form."""

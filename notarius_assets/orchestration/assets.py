@@ -44,7 +44,7 @@ def session_assets(workspace: Workspace, names: Names) -> list[dg.AssetsDefiniti
 
 def history_asset(workspace: Workspace, names: Names) -> dg.AssetsDefinition:
     """Return the unpartitioned history: the database that people query."""
-    lanes = [b.lane for b in workspace.pipeline.lanes]
+    lanes = workspace.pipeline.declared
     deps = [names.key(t) for t in (UNITS, CHUNKS, *(lane.table for lane in lanes))]
 
     @dg.asset(
@@ -67,7 +67,7 @@ def history_asset(workspace: Workspace, names: Names) -> dg.AssetsDefinition:
 
 def build_history(workspace: Workspace) -> tuple[dict[str, Any], str]:
     """Build the history if it is not fresh; return what Dagster is told of it, and its data version."""
-    lanes = [b.lane for b in workspace.pipeline.lanes]
+    lanes = workspace.pipeline.declared
     path = history.refresh(workspace.store, lanes)
     with history.connect(path) as connection:
         # a lane of one's own has a table below `lake` and no view

@@ -49,7 +49,7 @@ def new_transcripts(workspace: Workspace, names: Names) -> dg.SensorDefinition:
 
 def history_sensors(workspace: Workspace, names: Names, job: Any) -> list[dg.SensorDefinition]:
     """Return the sensors that rebuild the history after a run that changed what is accepted."""
-    lanes = [b.lane for b in workspace.pipeline.lanes]
+    lanes = workspace.pipeline.declared
 
     def after(status: dg.DagsterRunStatus, word: str) -> dg.SensorDefinition:
         @dg.run_status_sensor(

@@ -12,17 +12,10 @@ from notarius_assets.flow import steps
 from notarius_assets.lanes.base import Lane
 from notarius_assets.models import provider
 from notarius_assets.models.rules.ruleset import Ruleset
-from tests.conftest import Campaign, CampaignFactory
+from tests.conftest import TABLES, Campaign, CampaignFactory
 from tests.robustness.support import SMALL_CHUNKS, change, retell, run_steps, status_of
 
-UNITS, CHUNKS, NPC_CANDIDATES, NPCS, CANDIDATES, INTERACTIONS = TABLES = (
-    "transcript_units",
-    "transcript_chunks",
-    "npc_candidates",
-    "npcs",
-    "npc_interaction_candidates",
-    "npc_interactions",
-)
+UNITS, CHUNKS, NPC_CANDIDATES, NPCS, CANDIDATES, INTERACTIONS = TABLES
 EXTRA = SMALL_CHUNKS + "gazetteer: {npcs: [{name: Orrick Thane, aliases: [Orrick]}]}\n"
 
 

@@ -12,23 +12,18 @@ from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.codec import encode
 from notarius_assets.pipeline import load
 from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
+from tests.conftest import STEPS
 from tests.robustness.support import names, notarius
 
-GOOD = """\
+GOOD = (
+    """\
 campaign: Hill Road
 transcripts: [transcripts/*.txt]
 speakers:
   dm: [DM]
-steps:
-  - name: registries
-    lanes:
-      - lane: dnd/npcs
-  - name: occurrences
-    lanes:
-      - lane: dnd/npc-interactions
-        references:
-          npcs: dnd/npcs
 """
+    + STEPS
+)
 STATIC = ("npcs: dnd/npcs", "npcs: {file: npcs.json}")
 
 MISTAKES = {

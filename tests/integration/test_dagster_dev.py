@@ -14,9 +14,8 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from notarius_assets.lake import history
-from tests.conftest import is_local, write_campaign
+from tests.conftest import TABLES, is_local, write_campaign
 from tests.integration.dev import Ui, eventually, notarius, running
-from tests.orchestration.world import TABLES
 
 ONE, TWO, THREE = (f"hill-road/session-0{n}" for n in (1, 2, 3))
 CHROMIUM_ARGS = [

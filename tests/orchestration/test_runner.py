@@ -13,8 +13,8 @@ from notarius_assets.orchestration.evaluations import report
 from notarius_assets.orchestration.instance import open_instance
 from notarius_assets.orchestration.names import HISTORY, LAUNCHER_TAG
 from notarius_assets.orchestration.runner import runner
-from tests.conftest import CampaignFactory
-from tests.orchestration.world import TABLES, opened
+from tests.conftest import TABLES, CampaignFactory
+from tests.orchestration.world import opened
 
 
 def test_runs_and_history_stand_in_the_instance_of_the_home(campaign: CampaignFactory) -> None:

@@ -12,8 +12,8 @@ from notarius_assets.lake.attempts import State
 from notarius_assets.models.window import WindowAnswer, WindowEnd
 from notarius_assets.orchestration import assets
 from notarius_assets.orchestration.names import HISTORY
-from tests.conftest import CampaignFactory
-from tests.orchestration.world import TABLES, Location, Scripted, failure, metadata, opened
+from tests.conftest import TABLES, CampaignFactory
+from tests.orchestration.world import Location, Scripted, failure, metadata, opened
 
 ONE, TWO = "hill-road/session-01", "hill-road/session-02"
 OUT_OF_BOUNDS = WindowAnswer(

@@ -17,15 +17,6 @@ from notarius_assets.orchestration.names import Names
 from notarius_assets.validators.base import Boundary, Context, Finding, Level, Severity, Validator, View
 from tests.conftest import Campaign
 
-TABLES = (
-    "transcript_units",
-    "transcript_chunks",
-    "npc_candidates",
-    "npcs",
-    "npc_interaction_candidates",
-    "npc_interactions",
-)
-
 
 @dataclass
 class Scripted(RulesProvider):

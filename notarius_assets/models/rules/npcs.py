@@ -8,7 +8,6 @@ from typing import Any
 from notarius_assets.identity import comparison_name, display_name
 from notarius_assets.models.rules import labels, names, ranges, spans
 from notarius_assets.models.rules.forms import Form, FormIndex, is_proper, keys_of
-from notarius_assets.models.rules.names import Evidence
 from notarius_assets.models.rules.roles import roles
 from notarius_assets.models.rules.ruleset import Ruleset
 from notarius_assets.models.rules.text import Line, read
@@ -91,6 +90,3 @@ def _records(found: Mapping[str, set[int]], lines: Sequence[Line], rules: Rulese
         cited = ranges.limited(ranges.collapse(units, people.range_gap), people.max_ranges)
         records.append({"name": shown, "ranges": ranges.as_json(cited)})
     return records
-
-
-__all__ = ["RULE_FILES", "Evidence", "propose"]
