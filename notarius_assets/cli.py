@@ -251,6 +251,45 @@ def prompt(lane: str, session: str, pipeline: Path | None, home: Path | None, ch
     return showing.prompt(_open(pipeline, home), lane, session, chunk)
 
 
+@cli.group()
+def requests() -> None:
+    """Have windows answered elsewhere: write requests, read results."""
+
+
+@requests.command("export")
+@click.argument("sessions", nargs=-1)
+@_pipeline_options
+@click.option("--lane", "lane_keys", multiple=True, metavar="LANE", help="Only this lane; may repeat.")
+@click.option("--to", type=_FILE, required=True, metavar="FILE", help="JSON Lines; - is stdout.")
+def requests_export(
+    sessions: tuple[str, ...], pipeline: Path | None, home: Path | None, lane_keys: tuple[str, ...], to: Path
+) -> int:
+    """Write what has no answer yet, in the request shape of Message Batches."""
+    from notarius_assets.commands import requesting
+
+    return requesting.export_requests(_open(pipeline, home), sessions, lane_keys, to)
+
+
+@requests.command("import")
+@click.argument("file", type=_FILE)
+@_pipeline_options
+def requests_import(file: Path, pipeline: Path | None, home: Path | None) -> int:
+    """Keep the answers of FILE, JSON Lines in the result shape of Message Batches; - is stdin."""
+    from notarius_assets.commands import requesting
+
+    return requesting.import_results(_open(pipeline, home), file)
+
+
+@cli.command()
+@_pipeline_options
+@click.option("--dry-run", is_flag=True, help="Count, remove nothing.")
+def prune(pipeline: Path | None, home: Path | None, dry_run: bool) -> int:
+    """Remove kept answers that nothing uses any more."""
+    from notarius_assets.commands import pruning
+
+    return pruning.prune(_open(pipeline, home), dry_run=dry_run)
+
+
 @cli.command()
 @_pipeline_options
 @click.option("--host", default="127.0.0.1", show_default=True)

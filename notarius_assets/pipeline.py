@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -20,6 +22,7 @@ from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.identity import comparison_name, display_name, slug
 from notarius_assets.lanes.base import Lane, ReferenceSlot
 from notarius_assets.lanes.codec import content_digest, decode, encode
+from notarius_assets.models.settings import Access, Settings
 from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
 from notarius_assets.transcripts.chunks import ChunkLimits
 from notarius_assets.transcripts.sessions import SessionFile, discover
@@ -31,6 +34,15 @@ def _owner(text: str) -> str:
     if not re.fullmatch(r"team:[A-Za-z0-9_-]+|[^@\s]+@[^@\s]+\.[^@\s]+", text):
         raise ValueError("Dagster takes an e-mail address or team:NAME as an owner")
     return text
+
+
+def _server(text: str) -> str:
+    found = urlsplit(text)
+    if found.scheme not in ("http", "https") or not found.hostname:
+        raise ValueError("a server is written as http://HOST:PORT or https://HOST")
+    if found.username or found.password:
+        raise ValueError("a password does not belong in this file")
+    return text.rstrip("/")
 
 
 Text = Annotated[str, Field(min_length=1)]
@@ -71,9 +83,32 @@ class ChunkingSection(_Closed):
 
 
 class ModelSection(_Closed):
-    """Who answers."""
+    """Who answers. All but `provider` is for models: which one, and how it is reached."""
 
-    provider: Literal["rules"] = "rules"
+    provider: Literal["rules", "anthropic", "replay"] = "rules"
+    model: Annotated[str, Field(min_length=1, max_length=200)] = "claude-haiku-5-5"
+    effort: Literal["none", "low", "medium", "high", "xhigh", "max"] = "low"
+    # The SDK refuses longer answers that are not streamed.
+    max_tokens: Annotated[int, Field(ge=1, le=21_333)] = 16_000
+    base_url: Annotated[str, AfterValidator(_server)] | None = None
+    in_flight: Annotated[int, Field(ge=1, le=100)] = 8
+    timeout_seconds: Annotated[float, Field(gt=0, le=3_600)] = 300.0
+    max_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 60.0
+
+    @property
+    def settings(self) -> Settings:
+        """What an answer depends on."""
+        return Settings(self.model, None if self.effort == "none" else self.effort, self.max_tokens)
+
+    @property
+    def access(self) -> Access:
+        """How the server is reached; `ANTHROPIC_BASE_URL` stands in where the file names no server."""
+        return Access(
+            base_url=self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or None,
+            in_flight=self.in_flight,
+            timeout=self.timeout_seconds,
+            longest_wait=self.max_wait_seconds,
+        )
 
 
 class AllowSection(_Closed):

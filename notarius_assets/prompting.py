@@ -23,7 +23,8 @@ from notarius_assets.transcripts.model import Unit
 CAMPAIGN = "shared/campaign.md"
 REGISTRY = "shared/registry.md"
 CHUNK = "shared/chunk.md"
-FRAMES = (CAMPAIGN, REGISTRY, CHUNK)
+REASK = "shared/reask.md"
+FRAMES = (CAMPAIGN, REGISTRY, CHUNK, REASK)
 """The files that hold what is filled in, the same for every lane; a lane names its instructions itself."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
@@ -55,6 +56,16 @@ def assemble(lane: Lane, request: WindowRequest) -> tuple[Message, ...]:
         *(Message(role, text, n == last) for n, (role, text) in enumerate(stable)),
         Message("user", _chunk(lane.root, request)),
     )
+
+
+def instructions_length(lane: Lane) -> int:
+    """Return how many characters of a lane's requests are the same for all sessions: what a server can cache."""
+    return sum(len(_text(path)) for path in lane.prompts)
+
+
+def reask_text(root: str, reason: str) -> str:
+    """Return what is added to a request whose answer could not be read; `reason` is a code."""
+    return _fill(REASK, root=root, reason=reason).strip()
 
 
 def prompt_text(messages: Sequence[Message]) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 
 from notarius_assets.commands.terminal import json_out, note, out
 from notarius_assets.errors import ConfigurationError
+from notarius_assets.files import write_atomically
 from notarius_assets.identity import slug
-from notarius_assets.lake.files import write_atomically
 from notarius_assets.transcripts.model import TranscriptError
 from notarius_assets.transcripts.reader import error_json, read
 

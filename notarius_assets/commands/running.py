@@ -5,15 +5,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence, Set
+from dataclasses import replace
 
+from notarius_assets.commands.following import Following
 from notarius_assets.commands.interrupts import interrupts
 from notarius_assets.commands.sessions import choose
 from notarius_assets.commands.terminal import counted, json_out, note, out, table
+from notarius_assets.errors import ConfigurationError
 from notarius_assets.flow.currency import SessionState, SessionStatus, statuses
+from notarius_assets.flow.pending import planned
 from notarius_assets.flow.speakers import unheard
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
 from notarius_assets.lake.locks import left_by_killed, mark_unfinished
+from notarius_assets.models.anthropic_api import AnthropicProvider
+from notarius_assets.transcripts.sessions import SessionFile
 
 
 def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: bool, quiet: bool, as_json: bool) -> int:
@@ -30,22 +36,43 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
     interrupted = False
     if not before:
         note(f"notarius: no transcript matches the globs of {workspace.pipeline.path}")
+    following = Following(workspace, quiet=quiet)
     if todo:
+        require_key(workspace, [s.file for s in todo if s.file])
         try:
-            _run_all(workspace, todo, after, ran, again=again, quiet=quiet)
+            with following:
+                _run_all(replace(workspace, progress=following), todo, after, ran, again=again, quiet=quiet)
         except KeyboardInterrupt:
             interrupted = True
     history.refresh(workspace.store, workspace.pipeline.declared)
     done = [after[s.source_id] for s in before]
     if as_json:
-        json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted})
+        json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted, "model": following.as_json()})
     else:
+        if not quiet:
+            following.say_totals()
         _last_lines(done, len(ran), time.monotonic() - started, quiet)
+        following.warn()
         _warn_of_speakers(workspace, [s.source_id for s in before])
     if interrupted:
         note("notarius: interrupted; what was accepted stays, run again to go on")
         return 130
     return 0 if all(s.state is SessionState.CURRENT for s in done) else 1
+
+
+def require_key(workspace: Workspace, sessions: Sequence[SessionFile]) -> None:
+    """Raise ConfigurationError before anything runs where a call would be made without a key."""
+    model = workspace.model
+    if not isinstance(model, AnthropicProvider):
+        return
+    try:
+        model.require_key()
+    except ConfigurationError:
+        # what is kept needs no key
+        answers = workspace.answers
+        for lane in planned(workspace, model, sessions).lanes:
+            if not lane.current and any(not answers.get(r.fingerprint, r.root) for r in lane.requests):
+                raise
 
 
 def _run_all(

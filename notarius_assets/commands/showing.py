@@ -9,16 +9,16 @@ from typing import Any
 from notarius_assets.commands.sessions import one
 from notarius_assets.commands.terminal import counted, json_out, note, out
 from notarius_assets.errors import ConfigurationError, NotariusError
+from notarius_assets.files import write_atomically
 from notarius_assets.flow.documents import lane_document, records_of
-from notarius_assets.flow.extract import request
 from notarius_assets.flow.inputs import inputs_of
+from notarius_assets.flow.windows import windows_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import Attempt, State
-from notarius_assets.lake.files import write_atomically
 from notarius_assets.lake.manifest import Manifest
 from notarius_assets.lake.tables import CHUNKS, UNITS
 from notarius_assets.lanes.base import Lane
-from notarius_assets.transcripts.model import Chunk, Unit
+from notarius_assets.transcripts.model import Unit
 
 
 def show(workspace: Workspace, name: str, *, lane_key: str | None, context: int, as_json: bool) -> int:
@@ -151,11 +151,10 @@ def prompt(workspace: Workspace, lane_key: str, name: str, chunk_id: int) -> int
         raise ConfigurationError(
             f"{source_id}: no chunk {chunk_id}", next_step=f"give one from 1 to {len(inputs.chunks)}"
         )
-    start, end = inputs.chunks[chunk_id]
-    chunk = Chunk(chunk_id, inputs.units[start - 1 : end])
-    pipeline = workspace.pipeline
-    window = request(
-        bound.lane, source_id, chunk, inputs.units, pipeline.chunking, pipeline.references, inputs.registries
-    )
+    planned = windows_of(workspace, bound.lane, source_id, inputs)
+    if not planned:
+        out(f"Nothing is asked: the registry that {lane_key} reads has no records.")
+        return 0
+    window = next(w for w in planned if w.chunk_id == chunk_id)
     out(prompt_text(assemble(bound.lane, window)))
     return 0

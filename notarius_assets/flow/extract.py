@@ -9,8 +9,7 @@ from typing import Any
 from notarius_assets.campaign import CampaignReferences
 from notarius_assets.lake.attempts import Rejected
 from notarius_assets.lanes.base import Candidate, Lane
-from notarius_assets.models.provider import Provider
-from notarius_assets.models.window import WindowEnd, WindowRequest
+from notarius_assets.models.window import WindowAnswer, WindowEnd, WindowRequest
 from notarius_assets.references import Registry
 from notarius_assets.transcripts.chunks import ChunkLimits, neighbours
 from notarius_assets.transcripts.model import Chunk, Unit
@@ -58,9 +57,8 @@ def request(
     return WindowRequest(lane.key, source_id, chunk.chunk_id, chunk.units, before, after, campaign, projection)
 
 
-def extract(lane: Lane, window: WindowRequest, model: Provider) -> ChunkResult:
-    """Ask one window. An answer that is not `{"<root>": [...]}` ends as `invalid`; nothing is guessed from it."""
-    answer = model.answer(lane, window)
+def chunk_result(lane: Lane, window: WindowRequest, answer: WindowAnswer) -> ChunkResult:
+    """Return what a window gave. An answer that is not `{"<root>": [...]}` is `invalid`; nothing is guessed from it."""
     payload = answer.payload
     end, reason = answer.end, answer.reason
     items: tuple[Any, ...] = ()
@@ -70,7 +68,17 @@ def extract(lane: Lane, window: WindowRequest, model: Provider) -> ChunkResult:
         else:
             items = tuple(payload[lane.root])
             end = WindowEnd.DONE if items else WindowEnd.EMPTY
-    return ChunkResult(WindowState(window.chunk_id, str(end), end.answered, len(items), reason), items)
+    state = WindowState(
+        chunk_id=window.chunk_id,
+        end=str(end),
+        answered=end.answered,
+        candidates=len(items),
+        reason=reason,
+        advice=answer.advice,
+        answered_by=str(answer.answered_by) if answer.answered_by else None,
+        fingerprint=answer.fingerprint,
+    )
+    return ChunkResult(state, items)
 
 
 def judge(

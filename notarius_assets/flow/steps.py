@@ -6,6 +6,7 @@ Dagster's assets and the command line call these; nothing here knows Dagster. A 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,16 +16,16 @@ import pyarrow as pa
 
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow import fingerprints
-from notarius_assets.flow.extract import extract, judge, request
+from notarius_assets.flow.extract import chunk_result, judge
 from notarius_assets.flow.inputs import (
     BlockedError,
-    chunks_of,
     context_of,
     inputs_of,
     needed,
     require_same_registries,
 )
 from notarius_assets.flow.normalize import audit, normalize
+from notarius_assets.flow.windows import StepWatch, windows_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.identity import digest
 from notarius_assets.lake.attempts import Attempt, State, rejected_json, verdict_json, window_json
@@ -46,7 +47,7 @@ from notarius_assets.transcripts.chunks import chunk
 from notarius_assets.transcripts.model import TranscriptError
 from notarius_assets.transcripts.reader import read_bytes
 from notarius_assets.transcripts.shown import shown
-from notarius_assets.validators.base import Verdict
+from notarius_assets.validators.base import Verdict, WindowState
 
 MAX_LABELS = 200
 """Speaker labels of a transcript that its attempt names."""
@@ -230,15 +231,11 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
         inputs = inputs_of(workspace, bound, source_id)
     except BlockedError as error:
         return trial.without_result(State.BLOCKED, error)
-    chunks = chunks_of(inputs)
-    results = []
-    # A registry without records needs no call: nothing could be named.
-    if not any(not r.records for r in inputs.registries.values()):
-        for one in chunks:
-            window = request(
-                lane, source_id, one, inputs.units, pipeline.chunking, pipeline.references, inputs.registries
-            )
-            results.append(extract(lane, window, model))
+    windows = windows_of(workspace, lane, source_id, inputs)
+    workspace.progress.planned(source_id, lane.key, len(windows))
+    watch = StepWatch(workspace, lane, source_id, run_id)
+    answers = model.answer(lane, windows, watch)
+    results = [chunk_result(lane, w, a) for w, a in zip(windows, answers, strict=True)]
     extraction = judge(
         lane,
         bound.extraction,
@@ -263,7 +260,8 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
         windows=[window_json(w) for w in extraction.windows],
         verdicts=[verdict_json(v) for v in extraction.verdicts],
         rejected_candidates=[rejected_json(r) for r in extraction.rejected],
-        **_why(source_id, extraction.reasons, extraction.verdicts),
+        notes=watch.notes,
+        **_why(source_id, extraction.reasons, extraction.verdicts, extraction.windows),
     )
     if extraction.reasons:
         return _rejected(trial, attempt, rows, extraction.verdicts, rows_json)
@@ -324,12 +322,20 @@ def _rejected(
     return Outcome(attempt, None, verdicts, records)
 
 
-def _why(source_id: str, reasons: Sequence[str], verdicts: Sequence[Verdict]) -> dict[str, str]:
+def _why(
+    source_id: str, reasons: Sequence[str], verdicts: Sequence[Verdict], windows: Sequence[WindowState] = ()
+) -> dict[str, str]:
     if not reasons:
         return {}
-    said = [
+    unanswered = Counter((w.reason, w.advice) for w in windows if not w.answered and w.advice)
+    if unanswered and "coverage" in reasons:
+        # of several failures the most frequent one; `windows` has them all
+        (reason, advice), count = min(unanswered.items(), key=lambda item: (-item[1], item[0]))
+        said, _, step = str(advice).partition(". Next: ")
+        return {"reason": f"coverage: {count} of {len(windows)} windows {reason}: {said}", "next_step": step}
+    found = [
         f"{v.validator.key} found {v.total} ({', '.join(sorted({f.code for f in v.findings}))})"
         for v in verdicts
         if v.rejects
     ]
-    return {"reason": "; ".join(said), "next_step": f"notarius show {source_id.partition('/')[2]} prints the findings"}
+    return {"reason": "; ".join(found), "next_step": f"notarius show {source_id.partition('/')[2]} prints the findings"}

@@ -51,6 +51,38 @@ _WINDOWS = Table(
         Column("window_end", _TEXT, "How it ended."),
         Column("candidates", _INT, "Candidates in the answer."),
         Column("reason", _TEXT, "Why there is no answer."),
+        Column("answered_by", _TEXT, "Where the answer came from: rules, cache or call."),
+        Column("fingerprint", _TEXT, "SHA-256 of what was asked; the answer is kept under it."),
+    ),
+)
+_CALLS = Table(
+    "model_calls",
+    "Every attempt at a model, failed ones too: what it used, what it cost and what came of it.",
+    (
+        Column("campaign", _TEXT, "Slug of the campaign."),
+        Column("session", _TEXT, "Slug of the session."),
+        Column("table_name", _TEXT, "The candidates table that was to be made."),
+        Column("step", _INT, "Number of the step that called, per table and session, from 1."),
+        Column("call", _INT, "Number of the call in its step, from 1, as they ended."),
+        Column("lane", _TEXT, "The lane that asked."),
+        Column("chunk_id", _INT, "The chunk that was asked about."),
+        Column("fingerprint", _TEXT, "SHA-256 of what was asked."),
+        Column("ask", _INT, "1, or 2 where an unreadable answer was asked for again."),
+        Column("attempt", _INT, "Number of the try at this ask, from 1."),
+        Column("model", _TEXT, "The model that was asked."),
+        Column("prompts", _TEXT, "SHA-256 over the prompt texts of the lane."),
+        Column("status", _TEXT, "What came of it."),
+        Column("http_status", _INT, "Status of the HTTP answer, if there was one."),
+        Column("stop_reason", _TEXT, "Why the model stopped."),
+        Column("input_tokens", _INT, "Input that was neither written to the prompt cache nor read from it."),
+        Column("cache_write_tokens", _INT, "Input that was written to the prompt cache."),
+        Column("cache_read_tokens", _INT, "Input that was read from the prompt cache."),
+        Column("output_tokens", _INT, "Output."),
+        Column("latency_ms", _INT, "Milliseconds from request to answer, without pauses."),
+        Column("cost_usd", pa.float64(), "List price in US dollars; empty where the model's prices are not known."),
+        Column("request_id", _TEXT, "The server's id of the call."),
+        Column("started_at", _TEXT, "Start, UTC, ISO 8601."),
+        Column("run_id", _TEXT, "The Dagster run."),
     ),
 )
 _VERDICTS = Table(
@@ -105,11 +137,16 @@ _INGEST = Table(
         Column("note", _TEXT, "For people."),
     ),
 )
-ATTEMPT_TABLES = (_LANE_RUNS, _WINDOWS, _VERDICTS, _FINDINGS, _REJECTED, _INGEST)
+ATTEMPT_TABLES = (_LANE_RUNS, _WINDOWS, _CALLS, _VERDICTS, _FINDINGS, _REJECTED, _INGEST)
 """Tables made from the attempts."""
 
+CallEntry = tuple[str, int, int, Mapping[str, Any]]
+"""Table, number of the step, number of the call in it, and the attempt as the ledger has it."""
 
-def attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) -> list[tuple[Table, pa.Table]]:
+
+def attempt_rows(
+    manifests: Sequence[Manifest], attempts: Iterable[Attempt], calls: Iterable[CallEntry]
+) -> list[tuple[Table, pa.Table]]:
     """Return the attempt tables of a history that shows the published sets of `manifests`."""
     published = {(m.source_id, t): e for m in manifests for t, e in m.published.items()}
     rows: dict[str, list[list[Any]]] = {t.name: [] for t in ATTEMPT_TABLES}
@@ -139,7 +176,11 @@ def attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) -> 
                 a.ended_at,
             ]
         )
-        rows["windows"].extend([*who, w["chunk_id"], w["end"], w["candidates"], w["reason"]] for w in a.windows)
+        rows["windows"].extend(
+            # tries of earlier versions have no word of the last two
+            [*who, w["chunk_id"], w["end"], w["candidates"], w["reason"], w.get("answered_by"), w.get("fingerprint")]
+            for w in a.windows
+        )
         for v in a.verdicts:
             named = [v["validator"], v["boundary"], v["level"], v["severity"], v["passed"]]
             rows["verdicts"].append([*who, *named, v["total"], v["looked_at"]])
@@ -151,7 +192,23 @@ def attempt_rows(manifests: Sequence[Manifest], attempts: Iterable[Attempt]) -> 
             [*who, r["chunk_id"], r["position"], r["rule"], r["code"], r["answer"]] for r in a.rejected_candidates
         )
         rows["ingest_warnings"].extend(_ingest(who, a.notes))
+    rows["model_calls"] = [_call_row(*entry) for entry in calls]
     return [(t, _table(t, rows[t.name])) for t in ATTEMPT_TABLES]
+
+
+def _call_row(table: str, step: int, number: int, call: Mapping[str, Any]) -> list[Any]:
+    used = call["usage"]
+    return [
+        *call["source_id"].split("/"),
+        table,
+        step,
+        number,
+        *(call[n] for n in ("lane", "chunk_id", "fingerprint", "ask", "attempt", "model", "prompts", "status")),
+        call["http_status"],
+        call["stop_reason"],
+        *(used[n] for n in ("input", "cache_write", "cache_read", "output")),
+        *(call[n] for n in ("latency_ms", "cost_usd", "request_id", "started_at", "run_id")),
+    ]
 
 
 def _ingest(who: list[Any], notes: Mapping[str, Any]) -> list[list[Any]]:

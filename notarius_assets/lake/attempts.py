@@ -112,6 +112,8 @@ def window_json(window: WindowState) -> dict[str, Any]:
         "end": window.end,
         "candidates": window.candidates,
         "reason": window.reason,
+        "answered_by": window.answered_by,
+        "fingerprint": window.fingerprint,
     }
 
 

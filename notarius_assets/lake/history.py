@@ -15,11 +15,12 @@ import duckdb
 import pyarrow as pa
 
 from notarius_assets.errors import NotariusError, SessionBusyError
+from notarius_assets.files import TEMPORARY_PREFIX, sweep, sync_folder
 from notarius_assets.identity import digest
 from notarius_assets.lake import sqlfiles
 from notarius_assets.lake.attempt_tables import attempt_rows
-from notarius_assets.lake.files import TEMPORARY_PREFIX, sweep, sync_folder
 from notarius_assets.lake.home import LAYOUT
+from notarius_assets.lake.ledger import entries, ledger_paths
 from notarius_assets.lake.locks import exclusive
 from notarius_assets.lake.manifest import Manifest
 from notarius_assets.lake.store import Store
@@ -41,7 +42,7 @@ STORAGE_VERSION = "v1.2.0"
 
 
 def input_fingerprint(store: Store, lanes: Sequence[Lane]) -> str:
-    """Return the SHA-256 over all a history is made from: manifests, attempts, tables, views."""
+    """Return the SHA-256 over all a history is made from: manifests, attempts, ledgers, tables, views."""
     sha = hashlib.sha256(
         digest([LAYOUT, [v.statement for v in sqlfiles.views()], [t.name for t in _tables(lanes)]]).encode()
     )
@@ -50,6 +51,9 @@ def input_fingerprint(store: Store, lanes: Sequence[Lane]) -> str:
     # attempts never change once written: their names are enough
     for path in store.attempt_paths():
         sha.update(path.relative_to(store.root).as_posix().encode() + b"\n")
+    # a ledger only grows
+    for path in ledger_paths(store):
+        sha.update(f"{path.relative_to(store.root).as_posix()} {path.stat().st_size}\n".encode())
     return sha.hexdigest()
 
 
@@ -121,7 +125,7 @@ def _build(store: Store, lanes: Sequence[Lane], version: str) -> Path | None:
         connection.execute("CREATE SCHEMA lake")
         for table in _tables(lanes):
             _fill(connection, store, manifests, table)
-        for table, rows in attempt_rows(manifests, store.attempts()):
+        for table, rows in attempt_rows(manifests, store.attempts(), entries(store)):
             _create(connection, table, rows)
             _comment(connection, table)
         _create_views(connection)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from notarius_assets.errors import ConfigurationError
-from notarius_assets.lake.files import write_atomically
+from notarius_assets.files import write_atomically
 
 LAYOUT = 1
 """The number of the layout of files below the home; `lake.json` names it."""
@@ -28,6 +28,11 @@ class Home:
     def lake(self) -> Path:
         """Parquet files, manifests and attempts."""
         return self.root / "lake"
+
+    @property
+    def answers(self) -> Path:
+        """Answers of models, one file each, by the fingerprint of what was asked."""
+        return self.root / "answers"
 
     @property
     def dagster(self) -> Path:

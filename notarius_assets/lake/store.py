@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from notarius_assets.errors import NotariusError
+from notarius_assets.files import replacing, sweep, write_atomically
 from notarius_assets.identity import compact_json
 from notarius_assets.lake.attempts import Attempt, State
-from notarius_assets.lake.files import replacing, sweep, write_atomically
 from notarius_assets.lake.home import Home
 from notarius_assets.lake.manifest import Entry, Manifest
 from notarius_assets.lake.tables import units_from

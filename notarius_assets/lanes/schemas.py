@@ -30,8 +30,28 @@ def durable_schema(lane: Lane) -> dict[str, Any]:
 
 
 def response_schema(lane: Lane) -> dict[str, Any]:
-    """Return the structural schema of a lane's private response; the same for every session."""
-    return lane.response.model_json_schema()
+    """Return the structural schema of a lane's private response; the same for every session.
+
+    Types and required fields only: what a model is told in words stands in the prompts.
+    """
+    structural: dict[str, Any] = _structural(lane.response.model_json_schema())
+    return structural
+
+
+def _structural(node: Any) -> Any:
+    """Return a schema without the titles and descriptions that pydantic takes from the code."""
+    if isinstance(node, list):
+        return [_structural(child) for child in node]
+    if not isinstance(node, dict):
+        return node
+    out: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in ("properties", "$defs"):
+            # these map names, which may be any word, to schemas
+            out[key] = {name: _structural(child) for name, child in value.items()}
+        elif key not in ("title", "description"):
+            out[key] = _structural(value)
+    return out
 
 
 def files(lane: Lane) -> dict[str, str]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
 from notarius_assets.lanes.base import Lane
+from notarius_assets.models.calls import Watch
 from notarius_assets.models.rules.ruleset import Ruleset, load
-from notarius_assets.models.window import WindowAnswer, WindowEnd, WindowRequest
+from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowEnd, WindowRequest
 
 
 class Provider(Protocol):
     """Who answers."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The provider as the pipeline file names it."""
+        ...
 
-    def answer(self, lane: Lane, request: WindowRequest) -> WindowAnswer:
-        """Answer one window with the lane's private response."""
+    def answer(self, lane: Lane, windows: Sequence[WindowRequest], watch: Watch) -> Sequence[WindowAnswer]:
+        """Answer windows with the lane's private response, one answer a window in their order.
+
+        `watch` is told of every attempt and every end as it comes.
+        """
         ...
 
     def fingerprint_parts(self, lane: Lane) -> Mapping[str, str]:
@@ -30,10 +37,15 @@ class RulesProvider:
 
     name = "rules"
 
-    def answer(self, lane: Lane, request: WindowRequest) -> WindowAnswer:
-        """Apply the lane's rules to the chunk."""
-        payload = lane.profile.propose(request, _ruleset(lane.profile.rules))
-        return WindowAnswer(WindowEnd.DONE if payload.get(lane.root) else WindowEnd.EMPTY, payload)
+    def answer(self, lane: Lane, windows: Sequence[WindowRequest], watch: Watch) -> Sequence[WindowAnswer]:
+        """Apply the lane's rules to each chunk."""
+        answers = []
+        for window in windows:
+            payload = lane.profile.propose(window, _ruleset(lane.profile.rules))
+            end = WindowEnd.DONE if payload.get(lane.root) else WindowEnd.EMPTY
+            answers.append(WindowAnswer(end, payload, answered_by=AnsweredBy.RULES))
+            watch.window(answers[-1])
+        return answers
 
     def fingerprint_parts(self, lane: Lane) -> Mapping[str, str]:
         """The provider and the rule files it reads."""
@@ -43,8 +55,3 @@ class RulesProvider:
 @lru_cache
 def _ruleset(names: tuple[str, ...]) -> Ruleset:
     return load(names)
-
-
-def provider(name: str) -> Provider:
-    """Return the provider of a pipeline file's `model.provider`."""
-    return {"rules": RulesProvider}[name]()

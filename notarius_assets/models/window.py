@@ -45,10 +45,25 @@ class WindowEnd(StrEnum):
         return self in (WindowEnd.DONE, WindowEnd.EMPTY)
 
 
+class AnsweredBy(StrEnum):
+    """Where an answer came from: the offline rules, the answer cache, or a call made now."""
+
+    RULES = "rules"
+    CACHE = "cache"
+    CALL = "call"
+
+
 @dataclass(frozen=True, slots=True)
 class WindowAnswer:
-    """A provider's answer: the private response as parsed JSON, or None with the reason."""
+    """A provider's answer: the private response as parsed JSON, or None with the reason.
+
+    `reason` is a code. `advice` tells people what happened and what to do, where the code alone does not.
+    `fingerprint` is the SHA-256 of the request an answer is kept under; rules have none.
+    """
 
     end: WindowEnd
     payload: Mapping[str, Any] | None = None
     reason: str | None = None
+    advice: str | None = None
+    answered_by: AnsweredBy | None = None
+    fingerprint: str | None = None

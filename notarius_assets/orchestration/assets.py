@@ -4,7 +4,7 @@ Accepted: one `MaterializeResult` with all check results. Not accepted: the chec
 materialization is recorded and nothing downstream of this session starts: write, audit, publish.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +37,16 @@ class _Spec:
     validators: tuple[Validator, ...] = ()
 
 
-def session_assets(workspace: Workspace, names: Names) -> list[dg.AssetsDefinition]:
+Bind = Callable[[Any], Workspace]
+"""Gives the workspace of a run from its resources."""
+
+
+def session_assets(workspace: Workspace, names: Names, bind: Bind) -> list[dg.AssetsDefinition]:
     """Return the partitioned assets of a pipeline, in the order of the data's way."""
-    return [_asset(workspace, names, spec) for spec in _specs(workspace)]
+    return [_asset(workspace, names, spec, bind) for spec in _specs(workspace)]
 
 
-def history_asset(workspace: Workspace, names: Names) -> dg.AssetsDefinition:
+def history_asset(workspace: Workspace, names: Names, bind: Bind) -> dg.AssetsDefinition:
     """Return the unpartitioned history: the database that people query."""
     lanes = workspace.pipeline.declared
     deps = [names.key(t) for t in (UNITS, CHUNKS, *(lane.table for lane in lanes))]
@@ -57,9 +61,10 @@ def history_asset(workspace: Workspace, names: Names) -> dg.AssetsDefinition:
         owners=workspace.pipeline.file.owners,
         metadata={"dagster/uri": workspace.home.history.as_uri()},
         pool="history_writer",
+        required_resource_keys=names.resources,
     )
-    def build() -> dg.MaterializeResult[Any]:
-        metadata, version = build_history(workspace)
+    def build(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+        metadata, version = build_history(bind(context.resources))
         return dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion(version))
 
     return build
@@ -131,11 +136,12 @@ def _lane_specs(workspace: Workspace, bound: BoundLane) -> Iterator[_Spec]:
     )
 
 
-def _asset(workspace: Workspace, names: Names, spec: _Spec) -> dg.AssetsDefinition:
+def _asset(workspace: Workspace, names: Names, spec: _Spec, bind: Bind) -> dg.AssetsDefinition:
     table = spec.table.name
     key = names.key(table)
     partitions = names.partitions
     evidence = workspace.pipeline.file.preview_evidence
+    extracts = table in {lane.candidates_table for lane in workspace.pipeline.declared}
 
     @dg.asset(
         key=key,
@@ -148,14 +154,18 @@ def _asset(workspace: Workspace, names: Names, spec: _Spec) -> dg.AssetsDefiniti
         code_version=fingerprints.fingerprint(spec.code),
         check_specs=checks.specs(spec.validators, key, partitions),
         metadata={"dagster/column_schema": column_schema(spec.table), "dagster/table_name": f"lake.{table}"},
+        required_resource_keys=names.resources,
+        # rules ask nobody; what does ask is bounded across runs too
+        pool="llm" if extracts and workspace.model.name != "rules" else None,
     )
     def step(context: dg.AssetExecutionContext) -> Iterator[Any]:
         source_id = context.partition_key
+        here = bind(context.resources)
         try:
-            with session_lock(workspace.home.locks, source_id):
-                outcome = steps.run(workspace, table, source_id, context.run.run_id)
-                entry = workspace.store.manifest(source_id).accepted.get(UNITS) if evidence else None
-                units = workspace.store.units(entry) if entry else ()
+            with session_lock(here.home.locks, source_id):
+                outcome = steps.run(here, table, source_id, context.run.run_id)
+                entry = here.store.manifest(source_id).accepted.get(UNITS) if evidence else None
+                units = here.store.units(entry) if entry else ()
         except SessionBusyError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
         yield from _events(outcome, key, of_outcome(outcome, units))

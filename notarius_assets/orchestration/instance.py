@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 
 from notarius_assets.errors import NotariusError
-from notarius_assets.lake.files import write_atomically
+from notarius_assets.files import write_atomically
 from notarius_assets.lake.home import Home
 from notarius_assets.orchestration.names import CODE_LOCATION
 

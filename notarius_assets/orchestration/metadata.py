@@ -90,6 +90,9 @@ def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:
         found["rejected_candidates"] = len(attempt.rejected_candidates)
     for end, count in sorted(Counter(w["end"] for w in attempt.windows).items()):
         found[f"windows_{end}"] = count
+    if attempt.table != UNITS:
+        # tokens, calls and cost, as numbers: the UI plots them over the sessions
+        found.update({name: value for name, value in attempt.notes.items() if value is not None})
     if attempt.table == UNITS and attempt.notes:
         warnings = attempt.notes["warnings"]
         found["file"] = attempt.notes["file"]

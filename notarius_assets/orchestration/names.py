@@ -42,6 +42,21 @@ class Names:
         return "_".join((*self.prefix, name))
 
     @property
+    def lake(self) -> str:
+        """The key of the lake's resource."""
+        return self.own("lake")
+
+    @property
+    def model(self) -> str:
+        """The key of the model's resource."""
+        return self.own("model")
+
+    @property
+    def resources(self) -> set[str]:
+        """The keys of the resources that every asset needs."""
+        return {self.lake, self.model}
+
+    @property
     def partitions(self) -> dg.DynamicPartitionsDefinition:
         """One dynamic partition a session; its key is the source_id."""
         return dg.DynamicPartitionsDefinition(name=f"sessions_of_{self.pipeline.campaign}")

@@ -74,13 +74,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """How one planned window ended, as the validators and the tables see it."""
+    """How one planned window ended, as the validators and the tables see it.
+
+    `reason` is a code, `advice` a line for people. `answered_by` says where the answer came from, `fingerprint` under
+    which it is kept.
+    """
 
     chunk_id: int
     end: str
     answered: bool
     candidates: int = 0
     reason: str | None = None
+    advice: str | None = None
+    answered_by: str | None = None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

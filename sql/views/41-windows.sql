@@ -8,5 +8,7 @@
 --   window_end: how it ended
 --   candidates: candidates in the answer
 --   reason: why there is no answer
-SELECT campaign, session, table_name, attempt, chunk_id, window_end, candidates, reason
+--   answered_by: where the answer came from: rules, cache or call
+--   fingerprint: SHA-256 of what was asked; model_calls has it too
+SELECT campaign, session, table_name, attempt, chunk_id, window_end, candidates, reason, answered_by, fingerprint
 FROM lake.windows

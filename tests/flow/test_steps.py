@@ -12,11 +12,13 @@ from notarius_assets import lanes
 from notarius_assets.flow import steps
 from notarius_assets.flow.audit import audit_session
 from notarius_assets.flow.documents import records_of
-from notarius_assets.flow.extract import ChunkResult, extract, judge, request
-from notarius_assets.flow.inputs import chunks_of, inputs_of
+from notarius_assets.flow.extract import ChunkResult, chunk_result, judge
+from notarius_assets.flow.inputs import inputs_of
 from notarius_assets.flow.normalize import normalize
+from notarius_assets.flow.windows import windows_of
 from notarius_assets.identity import comparison_name
 from notarius_assets.lake.attempts import State
+from notarius_assets.models.calls import Unwatched
 from notarius_assets.models.provider import RulesProvider
 from notarius_assets.validators.base import Boundary, Context, Finding, Level, Severity, Validator, View
 from tests.conftest import Campaign, CampaignFactory
@@ -139,15 +141,10 @@ def test_answers_in_any_order_give_the_same_candidates_and_document(campaign: Ca
     workspace = c.open()
     for bound in workspace.pipeline.lanes:
         inputs = inputs_of(workspace, bound, c.source_ids[0])
-        limits, references = workspace.pipeline.chunking, workspace.pipeline.references
-        results = [
-            extract(
-                bound.lane,
-                request(bound.lane, c.source_ids[0], one, inputs.units, limits, references, inputs.registries),
-                RulesProvider(),
-            )
-            for one in chunks_of(inputs)
-        ]
+        references = workspace.pipeline.references
+        windows = windows_of(workspace, bound.lane, c.source_ids[0], inputs)
+        answers = RulesProvider().answer(bound.lane, windows, Unwatched())
+        results = [chunk_result(bound.lane, w, a) for w, a in zip(windows, answers, strict=True)]
         assert len(results) == 6
         assert sum(len(r.answers) for r in results) > 2
         seen = set()

@@ -150,7 +150,7 @@ def test_every_table_view_and_column_says_what_it_is(store: Store) -> None:
 
 
 def test_every_sql_file_describes_itself_and_every_query_has_one_order(store: Store) -> None:
-    assert len(sqlfiles.views()) == 14
+    assert len(sqlfiles.views()) == 15
     assert sorted(sqlfiles.queries()) == ["combat_sides", "npc_first_last", "npc_timeline"]
     with history.connect(built(store)) as connection:
         for view in sqlfiles.views():

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from notarius_assets.errors import NotariusError
+from notarius_assets.files import TEMPORARY_PREFIX
 from notarius_assets.lake import history
 from notarius_assets.lake.attempts import MAX_ANSWER_BYTES, Attempt, Rejected, State
-from notarius_assets.lake.files import TEMPORARY_PREFIX
 from notarius_assets.lake.home import Home
 from notarius_assets.lake.store import Store
 from notarius_assets.lake.tables import UNITS, UNITS_TABLE, unit_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import dagster as dg
 
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lanes.base import Lane
+from notarius_assets.models.calls import Watch
 from notarius_assets.models.provider import Provider, RulesProvider
 from notarius_assets.models.window import WindowAnswer, WindowRequest
 from notarius_assets.orchestration.build import definitions
@@ -25,9 +26,10 @@ class Scripted(RulesProvider):
     answers: dict[tuple[str, str], WindowAnswer] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
 
-    def answer(self, lane: Lane, request: WindowRequest) -> WindowAnswer:
-        self.asked.append((lane.key, request.source_id))
-        return self.answers.get((lane.key, request.source_id)) or super().answer(lane, request)
+    def answer(self, lane: Lane, windows: Sequence[WindowRequest], watch: Watch) -> Sequence[WindowAnswer]:
+        self.asked.extend((lane.key, window.source_id) for window in windows)
+        answers = super().answer(lane, windows, watch)
+        return [self.answers.get((lane.key, w.source_id), a) for w, a in zip(windows, answers, strict=True)]
 
 
 class Location:

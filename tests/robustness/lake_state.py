@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from notarius_assets.files import TEMPORARY_PREFIX
 from notarius_assets.flow.documents import records_of
 from notarius_assets.identity import digest
 from notarius_assets.lake import history
-from notarius_assets.lake.files import TEMPORARY_PREFIX
 from notarius_assets.lake.manifest import Entry
 from notarius_assets.lake.tables import CHUNKS, UNITS, units_from
 from notarius_assets.lanes.base import Lane

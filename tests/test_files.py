@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from notarius_assets.errors import ConfigurationError
-from notarius_assets.lake.files import TEMPORARY_PREFIX, replacing, sweep, write_atomically
+from notarius_assets.files import TEMPORARY_PREFIX, replacing, sweep, write_atomically
 from notarius_assets.lake.home import LAYOUT, Home
 from tests.robustness.support import names
 

@@ -1,0 +1,129 @@
+"""`requests export`, `requests import`: have windows answered wherever there is a model."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from notarius_assets.commands.sessions import choose
+from notarius_assets.commands.terminal import counted, note
+from notarius_assets.errors import ConfigurationError, NotariusError
+from notarius_assets.files import write_atomically
+from notarius_assets.flow.pending import LaneWindows, Planned, planned
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.models.exchange import Imported, LineEnd, import_lines, request_line
+from notarius_assets.models.recorded import ReplayProvider
+
+if TYPE_CHECKING:
+    from notarius_assets.models.request import ModelRequest
+
+MAX_PROBLEMS = 20
+"""Lines of a result file that are named one by one."""
+
+
+def export_requests(workspace: Workspace, names: Sequence[str], lane_keys: Sequence[str], to: Path) -> int:
+    """Write what has no answer yet as JSON Lines; say what comes next."""
+    model = _asking(workspace)
+    for key in lane_keys:
+        workspace.pipeline.bound(key)
+    found = planned(workspace, model, choose(workspace, names), lane_keys)
+    waiting = _unanswered(workspace, found)
+    _write(to, "".join(request_line(r) for _, requests in waiting for r in requests))
+    total = sum(len(requests) for _, requests in waiting)
+    note(f"{counted(total, 'request')} written to {to}{_by_lane(waiting)}")
+    for source_id, reason in found.unreadable:
+        note(f"notarius: {source_id}: no requests, the transcript can't be read: {reason}")
+    _say_what_comes_next(found, total, to)
+    return 1 if found.unreadable else 0
+
+
+def _asking(workspace: Workspace) -> ReplayProvider:
+    model = workspace.model
+    if not isinstance(model, ReplayProvider):
+        raise ConfigurationError(
+            f"{workspace.pipeline.path}: model.provider is {model.name}, which asks no model",
+            next_step="set it to replay (answers come by import alone) or to anthropic",
+        )
+    return model
+
+
+def _unanswered(workspace: Workspace, found: Planned) -> list[tuple[LaneWindows, list[ModelRequest]]]:
+    answers = workspace.answers
+    open_lanes = [lane for lane in found.lanes if not lane.current]
+    missing = [(lane, [r for r in lane.requests if not answers.get(r.fingerprint, r.root)]) for lane in open_lanes]
+    return [(lane, requests) for lane, requests in missing if requests]
+
+
+def _write(to: Path, text: str) -> None:
+    if str(to) == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        write_atomically(to, text.encode())
+    except OSError as error:
+        raise NotariusError(f"{to}: can't be written ({error.strerror})", next_step="check the folder") from error
+
+
+def _by_lane(waiting: Sequence[tuple[LaneWindows, Sequence[ModelRequest]]]) -> str:
+    windows: Counter[str] = Counter()
+    sessions: Counter[str] = Counter()
+    for lane, requests in waiting:
+        windows[lane.lane.key] += len(requests)
+        sessions[lane.lane.key] += 1
+    said = [f"{key} {windows[key]:,} in {counted(sessions[key], 'session')}" for key in windows]
+    return f": {', '.join(said)}" if said else ""
+
+
+def _say_what_comes_next(found: Planned, total: int, to: Path) -> None:
+    held = Counter((lane.lane.key, lane.waits_for) for lane in found.lanes if lane.waits_for)
+    ready = [lane for lane in found.lanes if not lane.current and not lane.waits_for]
+    if total:
+        note(f"Next: have {to} answered, then `notarius requests import RESULTS`, then `notarius run`.")
+    elif ready:
+        note("Next: `notarius run`; every answer it needs now is there.")
+    for (key, table), sessions in held.items():
+        note(
+            f"Then export again: {key} waits for {table} of {counted(sessions, 'session')}, which is not accepted yet."
+        )
+    if not total and not ready and not held and not found.unreadable:
+        note("Nothing to ask: everything chosen is current.")
+
+
+def import_results(workspace: Workspace, file: Path) -> int:
+    """Keep the answers of a result file; return 1 when a line gave none."""
+    model = _asking(workspace)
+    found = planned(workspace, model, workspace.pipeline.sessions())
+    asked = {r.fingerprint: (lane.lane.key, r) for lane in found.lanes for r in lane.requests}
+    try:
+        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
+            ends = import_lines(lines, asked, workspace.answers, model.settings.model)
+    except OSError as error:
+        raise ConfigurationError(f"{file}: can't be read ({error.strerror})", next_step="give a result file") from error
+    counts = Counter(e.end for e in ends)
+    listed = ", ".join(f"{counts[end]:,} {end}" for end in Imported if counts[end]) or "no line"
+    note(f"{file}: {listed}")
+    bad = [e for e in ends if e.end in (Imported.NO_RESULT, Imported.UNREADABLE, Imported.NOT_ASKED)]
+    for end in bad[:MAX_PROBLEMS]:
+        note(f"notarius: {file}:{end.line}: {_said(end)}")
+    if len(bad) > MAX_PROBLEMS:
+        note(f"notarius: {file}: {len(bad) - MAX_PROBLEMS:,} more lines gave no answer")
+    if counts[Imported.KEPT] or counts[Imported.ALREADY_ANSWERED]:
+        note("Next: `notarius run`, then `notarius requests export` again for what follows from it.")
+    return 1 if bad else 0
+
+
+def _said(end: LineEnd) -> str:
+    if end.end is Imported.NOT_ASKED:
+        return (
+            "its custom_id is no request of this pipeline now. Next: export again; "
+            "transcript, prompts, settings or a registry have changed since"
+        )
+    where = (
+        f"{end.request.window.lane}, {end.request.window.source_id}, chunk {end.request.window.chunk_id}: "
+        if end.request
+        else ""
+    )
+    return f"{where}{end.end} ({end.reason})"

@@ -1,0 +1,115 @@
+"""What the chosen sessions and lanes would ask of a model now, and what has no answer yet; asks and writes nothing.
+
+A session that was never read is read here, in memory, so that its windows are known before its first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from notarius_assets.errors import NotariusError
+from notarius_assets.flow.currency import SessionState, SessionStatus, status
+from notarius_assets.flow.extract import request
+from notarius_assets.flow.inputs import read_registry
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake.tables import UNITS
+from notarius_assets.lanes.base import Lane
+from notarius_assets.models.recorded import ReplayProvider
+from notarius_assets.models.request import ModelRequest, model_request
+from notarius_assets.pipeline import BoundLane
+from notarius_assets.references import Registry
+from notarius_assets.transcripts.chunks import chunk
+from notarius_assets.transcripts.model import Chunk, TranscriptError, Unit
+from notarius_assets.transcripts.reader import read_bytes
+from notarius_assets.transcripts.sessions import SessionFile
+
+
+@dataclass(frozen=True)
+class LaneWindows:
+    """A lane of a session: its requests in chunk order, or the registry it waits for.
+
+    `current` tells that what stands is what these answers would make.
+    """
+
+    source_id: str
+    lane: Lane
+    requests: tuple[ModelRequest, ...] = ()
+    waits_for: str | None = None
+    current: bool = False
+
+
+@dataclass(frozen=True)
+class Planned:
+    """All lanes of all chosen sessions, and the sessions that can't be read, with the reason."""
+
+    lanes: tuple[LaneWindows, ...]
+    unreadable: tuple[tuple[str, str], ...]
+
+
+def planned(
+    workspace: Workspace, model: ReplayProvider, sessions: Iterable[SessionFile], lane_keys: Sequence[str] = ()
+) -> Planned:
+    """Return what would be asked now, in order of sessions and lanes."""
+    found: list[LaneWindows] = []
+    unreadable: list[tuple[str, str]] = []
+    for session in sessions:
+        now = status(workspace, session)
+        try:
+            units, chunks = _read(workspace, session, now)
+        except (TranscriptError, OSError) as error:
+            unreadable.append((session.source_id, _said(error)))
+            continue
+        for bound in workspace.pipeline.lanes:
+            if not lane_keys or bound.lane.key in lane_keys:
+                found.append(_lane(workspace, model, bound, now, units, chunks))
+    return Planned(tuple(found), tuple(unreadable))
+
+
+def _said(error: TranscriptError | OSError) -> str:
+    return error.message if isinstance(error, NotariusError) else str(error.strerror)
+
+
+def _read(workspace: Workspace, session: SessionFile, now: SessionStatus) -> tuple[tuple[Unit, ...], tuple[Chunk, ...]]:
+    entry = workspace.store.manifest(session.source_id).accepted.get(UNITS)
+    if entry and _state(now, UNITS) is SessionState.CURRENT:
+        units = workspace.store.units(entry)
+    else:
+        units = read_bytes(session.path.read_bytes(), session.path.name).units
+    return units, chunk(units, workspace.pipeline.chunking)
+
+
+def _state(now: SessionStatus, table: str) -> SessionState:
+    return next(t.state for t in now.tables if t.table == table)
+
+
+def _lane(
+    workspace: Workspace,
+    model: ReplayProvider,
+    bound: BoundLane,
+    now: SessionStatus,
+    units: tuple[Unit, ...],
+    chunks: tuple[Chunk, ...],
+) -> LaneWindows:
+    lane, pipeline = bound.lane, workspace.pipeline
+    registries: dict[str, Registry] = {}
+    manifest = workspace.store.manifest(now.source_id)
+    for slot, source in bound.bindings.items():
+        if isinstance(source, Registry):
+            registries[slot] = source
+            continue
+        # an outdated registry would be asked about in vain: its next version changes every request
+        if _state(now, source.table) is not SessionState.CURRENT:
+            return LaneWindows(now.source_id, lane, waits_for=source.table)
+        registries[slot] = read_registry(workspace, source, manifest.accepted[source.table], slot)
+    if any(not registry.records for registry in registries.values()):
+        return LaneWindows(now.source_id, lane, current=_state(now, lane.candidates_table) is SessionState.CURRENT)
+    windows = (
+        request(lane, now.source_id, one, units, pipeline.chunking, pipeline.references, registries) for one in chunks
+    )
+    return LaneWindows(
+        now.source_id,
+        lane,
+        tuple(model_request(lane, window, model.settings) for window in windows),
+        current=_state(now, lane.candidates_table) is SessionState.CURRENT,
+    )

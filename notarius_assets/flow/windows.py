@@ -1,0 +1,67 @@
+"""The windows of a lane in a session: what is planned to be asked, and who takes note of how it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from notarius_assets.flow.extract import request
+from notarius_assets.flow.inputs import Inputs, chunks_of
+from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake.ledger import Ledger
+from notarius_assets.lanes.base import Lane
+from notarius_assets.models.calls import Call, total
+from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowRequest
+from notarius_assets.prompting import prompts_digest
+
+
+def windows_of(workspace: Workspace, lane: Lane, source_id: str, inputs: Inputs) -> list[WindowRequest]:
+    """Return the windows of a lane in the order of the chunks; none where a registry has no records to ask about."""
+    if any(not registry.records for registry in inputs.registries.values()):
+        return []
+    pipeline = workspace.pipeline
+    return [
+        request(lane, source_id, chunk, inputs.units, pipeline.chunking, pipeline.references, inputs.registries)
+        for chunk in chunks_of(inputs)
+    ]
+
+
+class StepWatch:
+    """Enters every attempt of one step in the ledger, counts, and tells who follows the run."""
+
+    def __init__(self, workspace: Workspace, lane: Lane, source_id: str, run_id: str) -> None:
+        self._progress = workspace.progress
+        self._lane = lane.key
+        step = {"lane": lane.key, "prompts": prompts_digest(lane), "run_id": run_id}
+        self._ledger = Ledger(workspace.store, source_id, lane.candidates_table, step)
+        self._calls: list[Call] = []
+        self._from_cache = 0
+
+    def call(self, call: Call) -> None:
+        """Enter one attempt."""
+        self._ledger.enter(call)
+        self._calls.append(call)
+        self._progress.call(self._lane, call)
+
+    def window(self, answer: WindowAnswer) -> None:
+        """Count one window."""
+        self._from_cache += answer.answered_by is AnsweredBy.CACHE
+        self._progress.window(self._lane, answer)
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """What the step used of a model; empty where none was asked."""
+        if not self._calls and not self._from_cache:
+            return {}
+        used = total(self._calls)
+        prices = [c.cost_usd for c in self._calls]
+        return {
+            "answers_from_cache": self._from_cache,
+            "model_calls": len(self._calls),
+            "input_tokens": used.input,
+            "cache_write_tokens": used.cache_write,
+            "cache_read_tokens": used.cache_read,
+            "output_tokens": used.output,
+            # a sum with a gap in it would pass for the price
+            "cost_usd": None if self._calls and all(p is None for p in prices) else sum(p or 0.0 for p in prices),
+        }

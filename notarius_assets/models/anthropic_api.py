@@ -1,0 +1,304 @@
+"""Claude, and servers that speak the same protocol: asynchronous calls, bounded, each attempt counted.
+
+The SDK retries and knows which failures are worth it; what is added here stands in its middleware, once an attempt: a
+time limit, one pause shared by all calls of the process, a cap on what a server may ask to wait, and the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from notarius_assets.errors import ConfigurationError
+from notarius_assets.lanes.base import Lane
+from notarius_assets.models.advice import FATAL, NO_KEY, NO_KEY_STEP
+from notarius_assets.models.answers import Answer
+from notarius_assets.models.calls import Call, CallStatus, Watch
+from notarius_assets.models.facts import facts
+from notarius_assets.models.messages import NotAMessageError, Reading, read_message
+from notarius_assets.models.pause import PAUSE
+from notarius_assets.models.recorded import ReplayProvider
+from notarius_assets.models.request import ModelRequest, asked_again
+from notarius_assets.models.settings import KEY_VARIABLE
+from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowEnd
+from notarius_assets.prompting import reask_text
+
+if TYPE_CHECKING:
+    import anthropic
+    import httpx2
+    from anthropic import APIRequest
+    from anthropic._response import AsyncAPIResponse
+
+ATTEMPTS = 4
+"""How often one ask is tried."""
+
+_ENDS = {
+    WindowEnd.DONE: CallStatus.ANSWERED,
+    WindowEnd.EMPTY: CallStatus.ANSWERED,
+    WindowEnd.REFUSED: CallStatus.REFUSED,
+    WindowEnd.TRUNCATED: CallStatus.TRUNCATED,
+    WindowEnd.INVALID: CallStatus.INVALID,
+    WindowEnd.FAILED: CallStatus.STOPPED,
+}
+_LIMITED = (429, 529)
+
+
+@dataclass
+class _Ask:
+    """One ask of one window while it is under way: what its attempts tell the ledger."""
+
+    request: ModelRequest
+    model: str
+    ask: int
+    watch: Watch
+    attempt: int = 0
+    asked_to_wait: float | None = None
+    last: Call | None = field(default=None)
+
+    def begin(self) -> Call:
+        self.attempt += 1
+        window = self.request.window
+        self.last = Call(
+            source_id=window.source_id,
+            chunk_id=window.chunk_id,
+            fingerprint=self.request.fingerprint,
+            ask=self.ask,
+            attempt=self.attempt,
+            model=self.model,
+            status=CallStatus.NO_CONNECTION,
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        )
+        return self.last
+
+
+_ASK: ContextVar[_Ask] = ContextVar("ask")
+
+
+class AnthropicProvider(ReplayProvider):
+    """Answers by calls where nothing is kept; a usable answer is on disk before its window ends."""
+
+    name = "anthropic"
+    _stopped: str | None = None
+    """Why nobody else is asked any more."""
+
+    @property
+    def key(self) -> str | None:
+        """The key as given, or from the environment."""
+        return self.access.key or os.environ.get(KEY_VARIABLE) or None
+
+    def require_key(self) -> None:
+        """Raise ConfigurationError where Anthropic's own server would be called without a key."""
+        if not self.key and not self.access.base_url:
+            raise ConfigurationError(NO_KEY, next_step=NO_KEY_STEP)
+
+    def ask(self, lane: Lane, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
+        """Call for every request, at most `in_flight` at once; raises ConfigurationError before any call without a key.
+
+        What goes wrong with one window ends that window; a failure that all would meet ends all that are left.
+        """
+        if not requests:
+            return {}
+        self.require_key()
+        return asyncio.run(self._ask_all(lane, requests, watch))
+
+    async def _ask_all(self, lane: Lane, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
+        free = asyncio.Semaphore(self.access.in_flight)
+        ended: dict[str, WindowAnswer] = {}
+
+        async def one(request: ModelRequest) -> None:
+            async with free:
+                answer = await self._window(client, lane, request, watch)
+            ended[request.fingerprint] = answer
+            watch.window(answer)
+
+        async with self._client() as client, asyncio.TaskGroup() as group:
+            for request in requests:
+                group.create_task(one(request))
+        return ended
+
+    def _client(self) -> anthropic.AsyncAnthropic:
+        import anthropic
+
+        # at DEBUG the SDK logs requests, and with them the transcript
+        logging.getLogger("anthropic").setLevel(logging.WARNING)
+        return anthropic.AsyncAnthropic(
+            # a local server asks for no key, the SDK does
+            api_key=self.key or "none",
+            base_url=self.access.base_url,
+            timeout=self.access.timeout,
+            max_retries=ATTEMPTS - 1,
+            middleware=[self._attempt],
+        )
+
+    async def _window(
+        self, client: anthropic.AsyncAnthropic, lane: Lane, request: ModelRequest, watch: Watch
+    ) -> WindowAnswer:
+        """Ask, and ask once more where the answer can't be read."""
+        params = request.params
+        for ask in (1, 2):
+            if self._stopped:
+                return self.failed(request, self._stopped)
+            under_way = _Ask(request, self.settings.model, ask, watch)
+            try:
+                reading = await self._call(client, params, under_way)
+            except _CallFailedError as error:
+                if error.reason in FATAL:
+                    self._stopped = error.reason
+                return self.failed(request, error.reason, asked_to_wait=under_way.asked_to_wait)
+            if reading.end.answered:
+                return await self._keep(lane, request, reading, under_way)
+            if reading.end is not WindowEnd.INVALID:
+                return self.failed(request, reading.reason or "", reading.end)
+            params = asked_again(request.params, reask_text(request.root, reading.reason or ""))
+        return self.failed(request, reading.reason or "", WindowEnd.INVALID)
+
+    async def _keep(self, lane: Lane, request: ModelRequest, reading: Reading, ask: _Ask) -> WindowAnswer:
+        payload = reading.payload or {}
+        request_id = ask.last.request_id if ask.last else None
+        answer = Answer(payload, lane.key, self.settings.model, reading.stop_reason, request_id, reading.usage)
+        # it waits for the disk: not in the way of the other calls
+        await asyncio.to_thread(self.answers.put, request.fingerprint, answer)
+        return WindowAnswer(reading.end, payload, None, None, AnsweredBy.CALL, request.fingerprint)
+
+    async def _call(self, client: anthropic.AsyncAnthropic, params: dict[str, Any], ask: _Ask) -> Reading:
+        """Make one call with its retries; the last attempt is entered in the ledger here, the others as they fail."""
+        import anthropic
+
+        _ASK.set(ask)
+        try:
+            response = await client.messages.with_raw_response.create(**params)
+        except anthropic.APIStatusError as error:
+            raise _CallFailedError(_reason(error)) from None
+        except anthropic.APITimeoutError:
+            raise _CallFailedError("timeout") from None
+        except anthropic.APIConnectionError:
+            raise _CallFailedError("no_connection") from None
+        call = replace(
+            ask.last or ask.begin(),
+            http_status=response.http_response.status_code,
+            request_id=response.headers.get("request-id"),
+        )
+        ask.last = call
+        try:
+            reading = read_message(response.http_response.json(), ask.request.root)
+        except (NotAMessageError, ValueError, RecursionError):
+            ask.watch.call(replace(call, status=CallStatus.BAD_RESPONSE))
+            raise _CallFailedError("bad_response") from None
+        ask.watch.call(
+            replace(
+                call,
+                status=_ENDS[reading.end],
+                stop_reason=reading.stop_reason,
+                usage=reading.usage,
+                cost_usd=facts().cost(self.settings.model, reading.usage),
+            )
+        )
+        return reading
+
+    async def _attempt(self, request: APIRequest, call_next: Any) -> AsyncAPIResponse[Any]:
+        """Make one HTTP attempt; the SDK calls this for each."""
+        import anthropic
+
+        await PAUSE.over()
+        ask = _ASK.get()
+        call = ask.begin()
+        begun = time.monotonic()
+
+        def failed(status: CallStatus, **rest: Any) -> None:
+            ask.watch.call(replace(call, status=status, latency_ms=_milliseconds(begun), **rest))
+
+        try:
+            async with asyncio.timeout(self.access.timeout):
+                response: AsyncAPIResponse[Any] = await call_next(request)
+        except (TimeoutError, anthropic.APITimeoutError) as error:
+            failed(CallStatus.TIMEOUT)
+            if isinstance(error, anthropic.APITimeoutError):
+                raise
+            raise anthropic.APITimeoutError(_no_request(self.access.base_url)) from error
+        except anthropic.APIConnectionError:
+            failed(CallStatus.NO_CONNECTION)
+            raise
+        ask.last = replace(call, latency_ms=_milliseconds(begun))
+        http = response.http_response
+        if http.is_success:
+            return response
+        status = CallStatus.RATE_LIMITED if http.status_code in _LIMITED else CallStatus.NOT_ACCEPTED
+        status = CallStatus.SERVER_ERROR if http.status_code >= 500 and http.status_code != 529 else status
+        failed(status, http_status=http.status_code, request_id=http.headers.get("request-id"))
+        if http.status_code in _LIMITED:
+            self._wait(http, ask)
+        return response
+
+    def _wait(self, http: httpx2.Response, ask: _Ask) -> None:
+        """Cap what the server asks to wait, and make everybody wait it."""
+        ask.asked_to_wait = _retry_after(http.headers)
+        wanted = ask.asked_to_wait if ask.asked_to_wait is not None else 2.0 ** (ask.attempt - 1)
+        seconds = min(wanted, self.access.longest_wait)
+        http.headers.pop("retry-after-ms", None)
+        # the SDK obeys this header without a cap
+        http.headers["retry-after"] = f"{seconds:.3f}"
+        if ask.attempt < ATTEMPTS:
+            PAUSE.extend(seconds)
+
+
+class _CallFailedError(Exception):
+    """A call that got no message; `reason` is a code."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _milliseconds(begun: float) -> int:
+    return round((time.monotonic() - begun) * 1000)
+
+
+def _no_request(base_url: str | None) -> httpx2.Request:
+    import httpx2
+
+    # an error of the SDK needs a request; the real one holds the transcript
+    return httpx2.Request("POST", base_url or "https://api.anthropic.com")
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """Return the seconds a server asks to wait, in whichever of the header's forms."""
+    from email.utils import parsedate_to_datetime
+
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, float(headers[name]) / unit)
+        except (KeyError, ValueError):
+            continue
+    try:
+        return max(0.0, (parsedate_to_datetime(headers["retry-after"]) - datetime.now(UTC)).total_seconds())
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+_BY_STATUS = {401: "wrong_key", 402: "no_credit", 403: "not_allowed", 404: "unknown_model", 413: "prompt_too_long"}
+
+
+def _reason(error: anthropic.APIStatusError) -> str:
+    """Return the code of an error answer. The API has no finer code for these than its message's words."""
+    status = error.status_code
+    if status in _LIMITED:
+        return "rate_limited"
+    if status >= 500:
+        return "server_error"
+    said = (error.api_message or "").lower()
+    if error.type == "billing_error" or "credit balance" in said:
+        return "no_credit"
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if "prompt is too long" in said or "context window" in said or "context length" in said:
+        return "prompt_too_long"
+    if "schema" in said or "grammar" in said:
+        return "schema_refused"
+    return "bad_request"

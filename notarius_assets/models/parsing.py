@@ -1,0 +1,58 @@
+"""Find the private response in what a model wrote: pure JSON, in a fence, or between sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class UnreadableError(ValueError):
+    """A text that does not hold exactly one private response; the message is a code."""
+
+
+class _NotStrictJsonError(ValueError):
+    pass
+
+
+def private_response(text: str, root: str) -> dict[str, Any]:
+    """Return the one object `{"<root>": [...]}` of a text.
+
+    A fence or sentences around it are passed over. Raises UnreadableError: `no_answer`, `no_object`, `extra_field`,
+    `several_objects`. The list's items are judged later, one by one.
+    """
+    if not text.strip():
+        raise UnreadableError("no_answer")
+    shaped = [found for found in _objects(text) if isinstance(found.get(root), list)]
+    if not shaped:
+        raise UnreadableError("no_object")
+    if len(shaped) > 1:
+        raise UnreadableError("several_objects")
+    if list(shaped[0]) != [root]:
+        raise UnreadableError("extra_field")
+    return shaped[0]
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the outermost JSON objects of a text."""
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+    at = text.find("{")
+    while at != -1:
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield found
+        at = text.find("{", end)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _NotStrictJsonError("a key is given twice")
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise _NotStrictJsonError(f"{constant} is no JSON")

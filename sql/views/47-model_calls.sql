@@ -1,0 +1,28 @@
+-- Every attempt at a model, failed ones too: what it used, what it cost, what came of it.
+-- columns:
+--   campaign: slug of the campaign
+--   session: slug of the session
+--   table_name: the candidates table that was to be made
+--   step: number of the step that called, per table and session, from 1
+--   call: number of the call in its step, from 1, as they ended
+--   lane: the lane that asked
+--   chunk_id: the chunk that was asked about
+--   fingerprint: SHA-256 of what was asked; windows has it too
+--   ask: 1, or 2 where an unreadable answer was asked for again
+--   attempt: number of the try at this ask, from 1
+--   model: the model that was asked
+--   prompts: SHA-256 over the prompt texts of the lane
+--   status: answered, invalid, refused, truncated, stopped, rate_limited, server_error, timeout, no_connection, bad_response, not_accepted or imported
+--   http_status: status of the HTTP answer, if there was one
+--   stop_reason: why the model stopped
+--   input_tokens: input that was neither written to the prompt cache nor read from it
+--   cache_write_tokens: input that was written to the prompt cache
+--   cache_read_tokens: input that was read from the prompt cache
+--   output_tokens: output
+--   latency_ms: milliseconds from request to answer, without pauses
+--   cost_usd: list price in US dollars; empty where the model's prices are not known
+--   request_id: the server's id of the call
+--   started_at: start, UTC, ISO 8601
+--   run_id: the Dagster run
+SELECT *
+FROM lake.model_calls
