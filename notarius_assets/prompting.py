@@ -35,7 +35,10 @@ _JSON_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<\u0085\u2028\u2029"}
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One part of a request. `cache_breakpoint` marks the last one that all chunks of a session and lane share."""
+    """One part of a request. `cache_breakpoint` marks where a prefix ends that many requests share.
+
+    There are two: what all sessions of a campaign share, and with a registry what all chunks of a session do.
+    """
 
     role: str
     text: str
@@ -47,15 +50,11 @@ def assemble(lane: Lane, request: WindowRequest) -> tuple[Message, ...]:
 
     The registry's message is left out for a lane that binds none.
     """
-    stable = [("system", _text(path)) for path in lane.prompts]
-    stable.append(("user", _fill(CAMPAIGN, campaign=_json(_campaign(request.campaign)))))
+    stable = [Message("system", _text(path)) for path in lane.prompts]
+    stable.append(Message("user", _fill(CAMPAIGN, campaign=_json(_campaign(request.campaign))), True))
     if request.registry is not None:
-        stable.append(("user", _fill(REGISTRY, registry=_json(list(request.registry)))))
-    last = len(stable) - 1
-    return (
-        *(Message(role, text, n == last) for n, (role, text) in enumerate(stable)),
-        Message("user", _chunk(lane.root, request)),
-    )
+        stable.append(Message("user", _fill(REGISTRY, registry=_json(list(request.registry))), True))
+    return (*stable, Message("user", _chunk(lane.root, request)))
 
 
 def instructions_length(lane: Lane) -> int:

@@ -32,6 +32,12 @@ class Asked:
         model = self.body.get("model") if isinstance(self.body, dict) else None
         return model if isinstance(model, str) else ""
 
+    @property
+    def key(self) -> str | None:
+        """The key it came with: `x-api-key`, or `authorization` without `Bearer`, as clients differ."""
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
+        return self.headers.get("x-api-key") or (token if scheme.lower() == "bearer" else None)
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

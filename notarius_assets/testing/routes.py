@@ -54,7 +54,7 @@ class Routes:
         found = [(r, m) for r in self.table if (m := re.fullmatch(r.path, asked.path))]
         if not found:
             return _told(replies.error(404, "not_found_error", f"Not found: {asked.path}"))
-        if not self._admitted(asked):
+        if self._key is not None and asked.key != self._key:
             return _told(replies.wrong_key())
         for route, match in found:
             if route.method == asked.method:
@@ -65,10 +65,6 @@ class Routes:
         """Take note that the script has no reply, and return one that says so and that no client tries again."""
         self.failures.append(reason)
         return replies.error(400, "invalid_request_error", f"script: {reason}")
-
-    def _admitted(self, asked: Asked) -> bool:
-        given = (asked.headers.get("x-api-key"), asked.headers.get("authorization"))
-        return self._key is None or self._key == given[0] or f"Bearer {self._key}" == given[1]
 
     def _messages(self, asked: Asked, match: Found) -> Turn:
         if reason := _malformed(asked.body, ("model", "max_tokens", "messages")):

@@ -130,7 +130,7 @@ def test_dagsters_share_beside_empty_bodies(workspace: Workspace, monkeypatch: p
 
     monkeypatch.setattr(steps, "run", measured)
     names = Names.of(workspace.pipeline)
-    bodies = [empty(a) for a in assets.session_assets(workspace, names)]
+    bodies = [empty(a) for a in assets.session_assets(workspace, names, lambda _: workspace)]
     selection = dg.AssetSelection.assets(*(b.key for b in bodies))
     job = dg.Definitions(
         assets=bodies,

@@ -7,7 +7,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -35,7 +35,8 @@ def test_what_was_asked_can_be_looked_at() -> None:
         (asked,) = server.asked
     assert (asked.method, asked.path, asked.query, asked.number) == ("POST", "/v1/messages", "", 1)
     assert asked.text == "Be brief.\nBe exact.\nChunk 1\n[1] ANNA: Hello"
-    assert asked.headers["x-api-key"] == "k"
+    assert asked.key == "k"
+    assert asked.headers["content-type"] == "application/json"
     assert (asked.model, asked.body["max_tokens"]) == (MODEL, 100)
 
 
@@ -132,10 +133,11 @@ def test_only_the_key_is_admitted() -> None:
         with anthropic.Anthropic(base_url=server.url, api_key=None, auth_token="right", max_retries=0) as made:
             made.messages.create(**params())
         assert plain(server.url, "/v1/messages", b"{}")[0] == 401
+        assert plain(server.url, "/v1/messages", b"{}", {"X-Api-Key": "right"})[0] == 400, "admitted, and then read"
 
 
-def plain(url: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
-    request = urllib.request.Request(url + path, data=body)
+def plain(url: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
+    request = urllib.request.Request(url + path, data=body, headers=dict(headers or {}))
     try:
         with urllib.request.urlopen(request, timeout=5) as response:
             return response.status, json.load(response)
