@@ -24,7 +24,10 @@ def advice(reason: str, settings: Settings, access: Access, asked_to_wait: float
             f"{server} knows no model {settings.model}",
             "correct `model.model` in the pipeline file, or `model.base_url`",
         ),
-        "no_credit": (f"{server} says that the account has no credit", "add credit, then run again"),
+        "no_credit": (
+            f"{server} says that the account has no credit, or has reached its spend limit",
+            "add credit or raise the limit, then run again",
+        ),
         "schema_refused": (
             f"{server} refused the answer's schema as too large or too complex",
             "choose another `model.model`; a server that ignores schemas works too",

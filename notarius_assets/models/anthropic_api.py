@@ -232,7 +232,10 @@ class AnthropicProvider(ReplayProvider):
         status = CallStatus.RATE_LIMITED if http.status_code in _LIMITED else CallStatus.NOT_ACCEPTED
         status = CallStatus.SERVER_ERROR if http.status_code >= 500 and http.status_code != 529 else status
         failed(status, http_status=http.status_code, request_id=http.headers.get("request-id"))
-        if http.status_code in _LIMITED:
+        if _spent(http):
+            # the SDK would try again, and no wait mends this
+            http.headers["x-should-retry"] = "false"
+        elif http.status_code in _LIMITED:
             self._wait(http, ask)
         return response
 
@@ -282,12 +285,25 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         return None
 
 
+def _spent(http: httpx2.Response) -> bool:
+    """Tell whether a rate limit is really one of spending."""
+    if http.status_code != 429:
+        return False
+    try:
+        details = http.json()["error"]["details"]
+        return "spend_limit" in details["error_code"]
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
 _BY_STATUS = {401: "wrong_key", 402: "no_credit", 403: "not_allowed", 404: "unknown_model", 413: "prompt_too_long"}
 
 
 def _reason(error: anthropic.APIStatusError) -> str:
     """Return the code of an error answer. The API has no finer code for these than its message's words."""
     status = error.status_code
+    if _spent(error.response):
+        return "no_credit"
     if status in _LIMITED:
         return "rate_limited"
     if status >= 500:

@@ -8,7 +8,8 @@ are several (`error`, `raw`, `stopped`), else the argument itself. `after` besid
     {"error": {"status": 418, "type": "api_error", "message": "no tea"}}
 
 The file holds one reply for every request, a list of replies used in order, or an object that maps keys to one reply
-or a list of them. A key is a text that is looked for in the request; "*" is for requests in which no key is found.
+or a list of them (an object whose only key is the name of a reply is a reply). A key is a text that is looked for in
+the request; "*" is for requests in which no key is found.
 
     {"1 to 40": {"answer": {"records": []}}, "*": [{"overloaded": null}, {"answer": {"records": []}}]}
 """

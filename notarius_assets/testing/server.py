@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from notarius_assets.testing import scripts
 from notarius_assets.testing.asked import Asked
 from notarius_assets.testing.replies import Reply, Way, request_id
 from notarius_assets.testing.routes import Routes, Turn
@@ -267,7 +268,9 @@ def _hang_up(connection: socket.socket) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until told to end; 1 when the script had no reply for some request, 2 when it can't be used."""
-    parser = argparse.ArgumentParser(prog="python -m notarius_assets.testing.server", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m notarius_assets.testing.server", description=__doc__, epilog=scripts.__doc__
+    )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--script", type=Path, required=True, help="file of replies, JSON")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")

@@ -45,7 +45,7 @@ def test_the_order_of_the_messages() -> None:
     )
     assert _between(messages[3], "registry") == '["Old Marta","the barkeep","K\'Varn"]'
     assert _between(messages[4], "chunk").splitlines()[0] == "[1] MATT: Old Marta, the barkeep and K'Varn are here."
-    assert [m.cache_breakpoint for m in messages] == [False, False, False, True, False]
+    assert [m.cache_breakpoint for m in messages] == [False, False, True, True, False]
 
 
 def test_a_lane_without_a_slot_shows_no_registry() -> None:
@@ -198,7 +198,7 @@ def test_a_request_is_readable_in_a_terminal() -> None:
     text = prompt_text(messages)
 
     assert [line for line in text.split("\n") if line.startswith("---- ")] == [
-        f"---- {n} {m.role}, {len(m.text):,} characters{', cached up to here' if n == 4 else ''} ----"
+        f"---- {n} {m.role}, {len(m.text):,} characters{', cached up to here' if n in (3, 4) else ''} ----"
         for n, m in enumerate(messages, 1)
     ]
     assert all(m.text in text for m in messages)
