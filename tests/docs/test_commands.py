@@ -20,6 +20,9 @@ QUERIES = QUERY.list_commands(click.Context(QUERY))
 
 
 def options(command: click.Command) -> set[str]:
+    """Return the options of a verb, those of its own verbs included."""
+    if isinstance(command, click.Group) and command is not QUERY:
+        return set().union(*map(options, command.commands.values()))
     return {opt for p in command.params if isinstance(p, click.Option) for opt in (*p.opts, *p.secondary_opts)}
 
 
@@ -106,6 +109,8 @@ def test_what_people_are_told_to_type_parses(page: Path, line: str) -> None:
     command = cli.commands[verb]
     if verb == "query":
         command, arguments = query(arguments[0]), arguments[1:]
+    elif isinstance(command, click.Group):
+        command, arguments = command.commands[arguments[0]], arguments[1:]
 
     command.make_context(verb, arguments).close()
 

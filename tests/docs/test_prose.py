@@ -17,6 +17,7 @@ from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import State
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.records import INTERACTION_KINDS
+from notarius_assets.models.recorded import ReplayProvider
 from notarius_assets.models.rules import npc_interactions, npcs, ruleset
 from notarius_assets.models.window import WindowEnd
 from notarius_assets.pipeline import BoundLane
@@ -48,14 +49,17 @@ def test_parts_of_the_fingerprints(campaign: CampaignFactory) -> None:
     workspace = campaign().open()
     tables = list(rows(section(INTERNALS, "## Fingerprints")))
     said = [set(re.findall(r"`([^`]+)`", row[1])) for row in tables]
+    section_of = workspace.pipeline.file.model
+    model = ReplayProvider(section_of.settings, workspace.answers, section_of.access)
     for bound in workspace.pipeline.lanes:
-        assert said[:4] == [
+        assert said[:5] == [
             set(fingerprints.units_code()),
             set(fingerprints.chunks_code(workspace.pipeline)),
             set(fingerprints.candidates_code(workspace.pipeline, bound, workspace.model)),
+            set(fingerprints.candidates_code(workspace.pipeline, bound, model)),
             set(fingerprints.lane_code(bound)),
         ]
-    assert said[4:] == [
+    assert said[5:] == [
         set(fingerprints.units_input("")),
         set(fingerprints.chunks_input("")),
         {"transcript_units", "reference <slot>"},
