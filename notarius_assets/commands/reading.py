@@ -176,6 +176,7 @@ def _starter(campaign: str, globs: Sequence[str], counts: Counter[str], declared
         "",
         "model:",
         "  provider: rules                 # offline; no key, no download",
+        "  # provider: anthropic           # Claude, with ANTHROPIC_API_KEY in the environment: docs/how-to/models.md",
         "",
         "steps:",
         "  - name: registries",

@@ -14,8 +14,11 @@ from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.files import write_atomically
 from notarius_assets.flow.pending import LaneWindows, Planned, planned
 from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake.ledger import Ledger
+from notarius_assets.models.calls import Call, CallStatus
 from notarius_assets.models.exchange import Imported, LineEnd, import_lines, request_line
 from notarius_assets.models.recorded import ReplayProvider
+from notarius_assets.prompting import prompts_digest
 
 if TYPE_CHECKING:
     from notarius_assets.models.request import ModelRequest
@@ -102,6 +105,7 @@ def import_results(workspace: Workspace, file: Path) -> int:
             ends = import_lines(lines, asked, workspace.answers, model.settings.model)
     except OSError as error:
         raise ConfigurationError(f"{file}: can't be read ({error.strerror})", next_step="give a result file") from error
+    _enter(workspace, model, ends)
     counts = Counter(e.end for e in ends)
     listed = ", ".join(f"{counts[end]:,} {end}" for end in Imported if counts[end]) or "no line"
     note(f"{file}: {listed}")
@@ -113,6 +117,33 @@ def import_results(workspace: Workspace, file: Path) -> int:
     if counts[Imported.KEPT] or counts[Imported.ALREADY_ANSWERED]:
         note("Next: `notarius run`, then `notarius requests export` again for what follows from it.")
     return 1 if bad else 0
+
+
+def _enter(workspace: Workspace, model: ReplayProvider, ends: Sequence[LineEnd]) -> None:
+    """Enter what was answered elsewhere in the ledger: its tokens are known, its price is not."""
+    ledgers: dict[tuple[str, str], Ledger] = {}
+    for end in ends:
+        if end.request is None or end.reading is None:
+            continue
+        window = end.request.window
+        lane = workspace.pipeline.bound(window.lane).lane
+        step = {"lane": lane.key, "prompts": prompts_digest(lane), "run_id": ""}
+        ledger = ledgers.setdefault(
+            (window.source_id, lane.key), Ledger(workspace.store, window.source_id, lane.candidates_table, step)
+        )
+        ledger.enter(
+            Call(
+                source_id=window.source_id,
+                chunk_id=window.chunk_id,
+                fingerprint=end.request.fingerprint,
+                ask=1,
+                attempt=1,
+                model=model.settings.model,
+                status=CallStatus.IMPORTED,
+                stop_reason=end.reading.stop_reason,
+                usage=end.reading.usage,
+            )
+        )
 
 
 def _said(end: LineEnd) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from notarius_assets.errors import ConfigurationError
+from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.lanes.base import Lane
 from notarius_assets.models.advice import FATAL, NO_KEY, NO_KEY_STEP
 from notarius_assets.models.answers import Answer
@@ -110,7 +110,10 @@ class AnthropicProvider(ReplayProvider):
         if not requests:
             return {}
         self.require_key()
-        return asyncio.run(self._ask_all(lane, requests, watch))
+        try:
+            return asyncio.run(self._ask_all(lane, requests, watch))
+        except ExceptionGroup as group:
+            raise _first(group) from group
 
     async def _ask_all(self, lane: Lane, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
         free = asyncio.Semaphore(self.access.in_flight)
@@ -175,8 +178,15 @@ class AnthropicProvider(ReplayProvider):
         payload = reading.payload or {}
         request_id = ask.last.request_id if ask.last else None
         answer = Answer(payload, lane.key, self.settings.model, reading.stop_reason, request_id, reading.usage)
-        # it waits for the disk: not in the way of the other calls
-        await asyncio.to_thread(self.answers.put, request.fingerprint, answer)
+        try:
+            # it waits for the disk: not in the way of the other calls
+            await asyncio.to_thread(self.answers.put, request.fingerprint, answer)
+        except OSError as error:
+            # going on would pay for more that can't be kept
+            raise NotariusError(
+                f"{self.answers.folder}: an answer can't be kept ({error.strerror})",
+                next_step="make room, then run again",
+            ) from error
         return WindowAnswer(reading.end, payload, None, None, AnsweredBy.CALL, request.fingerprint)
 
     async def _call(self, client: anthropic.AsyncAnthropic, params: dict[str, Any], ask: _Ask) -> Reading:
@@ -269,6 +279,14 @@ class _CallFailedError(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def _first(group: ExceptionGroup[Exception]) -> Exception:
+    """Return what went wrong: one error, as a person can read it, of several that came together."""
+    error: Exception = group
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _milliseconds(begun: float) -> int:
