@@ -95,12 +95,16 @@ class AnthropicProvider(ReplayProvider):
     @property
     def key(self) -> str | None:
         """The key as given, or from the environment."""
-        return self.access.key or os.environ.get(KEY_VARIABLE) or None
+        return (self.access.key or os.environ.get(KEY_VARIABLE) or "").strip() or None
 
     def require_key(self) -> None:
-        """Raise ConfigurationError where Anthropic's own server would be called without a key."""
+        """Raise ConfigurationError where Anthropic's own server would be called without a key, or with what is none."""
         if not self.key and not self.access.base_url:
             raise ConfigurationError(NO_KEY, next_step=NO_KEY_STEP)
+        if self.key and not (self.key.isascii() and self.key.isprintable()):
+            raise ConfigurationError(
+                "the key for the model has a character that no key has", next_step=f"correct {KEY_VARIABLE}"
+            )
 
     def ask(self, lane: Lane, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
         """Call for every request, at most `in_flight` at once; raises ConfigurationError before any call without a key.
@@ -257,20 +261,25 @@ class AnthropicProvider(ReplayProvider):
         if _spent(http):
             # the SDK would try again, and no wait mends this
             http.headers["x-should-retry"] = "false"
-        elif http.status_code in _LIMITED:
+        else:
             self._wait(http, ask)
         return response
 
     def _wait(self, http: httpx2.Response, ask: _Ask) -> None:
-        """Cap what the server asks to wait, and make everybody wait it."""
-        ask.asked_to_wait = _retry_after(http.headers)
-        wanted = ask.asked_to_wait if ask.asked_to_wait is not None else 2.0 ** (ask.attempt - 1)
+        """Cap what the server asks to wait; where it limits the rate, everybody waits."""
+        limited = http.status_code in _LIMITED
+        asked_to_wait = _retry_after(http.headers)
+        if asked_to_wait is None and not limited:
+            return
+        wanted = 2.0 ** (ask.attempt - 1) if asked_to_wait is None else asked_to_wait
         seconds = min(wanted, self.access.longest_wait)
         http.headers.pop("retry-after-ms", None)
         # the SDK obeys this header without a cap
         http.headers["retry-after"] = f"{seconds:.3f}"
-        if ask.attempt < ATTEMPTS:
-            PAUSE.extend(seconds)
+        if limited:
+            ask.asked_to_wait = asked_to_wait
+            if ask.attempt < ATTEMPTS:
+                PAUSE.extend(seconds)
 
 
 class _CallFailedError(Exception):
