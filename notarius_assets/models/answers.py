@@ -45,7 +45,7 @@ class Answers:
             found = json.loads(self.path(fingerprint).read_bytes())
             answer = Answer(**{**found, "usage": Usage(**found["usage"])})
             usable = list(answer.payload) == [root] and isinstance(answer.payload[root], list)
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
         return answer if usable else None
 

@@ -13,6 +13,8 @@ from notarius_assets.models.parsing import UnreadableError, private_response
 from notarius_assets.models.window import WindowEnd
 
 _CUT = ("max_tokens", "model_context_window_exceeded")
+_MOST_TOKENS = 10**12
+"""A server that counts more than this counts nothing that anybody could add up or store."""
 
 
 class NotAMessageError(ValueError):
@@ -84,7 +86,7 @@ def _usage(usage: object) -> Usage:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_TOKENS else 0
 
 
 def _code(value: object) -> str:

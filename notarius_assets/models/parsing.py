@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+MAX_DEPTH = 50
+"""Levels of lists and objects in a response; what is nested deeper could be read here and not be written again."""
 
 
 class UnreadableError(ValueError):
@@ -19,7 +23,7 @@ def private_response(text: str, root: str) -> dict[str, Any]:
     """Return the one object `{"<root>": [...]}` of a text.
 
     A fence or sentences around it are passed over. Raises UnreadableError: `no_answer`, `no_object`, `extra_field`,
-    `several_objects`. The list's items are judged later, one by one.
+    `several_objects`, `too_deep`. The list's items are judged later, one by one.
     """
     if not text.strip():
         raise UnreadableError("no_answer")
@@ -30,12 +34,22 @@ def private_response(text: str, root: str) -> dict[str, Any]:
         raise UnreadableError("several_objects")
     if list(shaped[0]) != [root]:
         raise UnreadableError("extra_field")
+    if _depth(shaped[0]) > MAX_DEPTH:
+        raise UnreadableError("too_deep")
     return shaped[0]
+
+
+def _depth(value: object) -> int:
+    depth, level = 0, [value]
+    while nested := [v for v in level if isinstance(v, dict | list)]:
+        depth += 1
+        level = [child for v in nested for child in (v.values() if isinstance(v, dict) else v)]
+    return depth
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects of a text."""
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
     at = text.find("{")
     while at != -1:
         try:
@@ -51,6 +65,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _NotStrictJsonError("a key is given twice")
+    return found
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise _NotStrictJsonError(f"{number} is out of range")
     return found
 
 

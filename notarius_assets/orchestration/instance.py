@@ -22,8 +22,10 @@ nux:
 concurrency:
   runs:
     max_concurrent_runs: 2
+  # Of whole runs, counted where they are queued: a place that a step took would stay taken if its process was killed.
   pools:
     default_limit: 1
+    granularity: run
 # Steps print nothing; capturing that would start two processes a step, which Ctrl-C ends with tracebacks.
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager

@@ -12,7 +12,7 @@ from dagster import RunsFilter
 from notarius_assets.errors import SessionBusyError
 from notarius_assets.flow.currency import SessionState, SessionStatus, TableStatus, status
 from notarius_assets.flow.workspace import Workspace
-from notarius_assets.lake.locks import session_lock
+from notarius_assets.lake.locks import left_by_killed, session_lock
 from notarius_assets.orchestration.assets import build_history
 from notarius_assets.orchestration.build import definitions
 from notarius_assets.orchestration.instance import open_instance
@@ -74,10 +74,16 @@ class Runner:
         )
 
     def _end_killed_runs(self, source_id: str) -> None:
-        """End runs of a process that is gone: we hold the session's lock, so nobody works on them."""
-        filters = RunsFilter(statuses=_UNFINISHED, tags={LAUNCHER_TAG: "cli", "dagster/partition": source_id})
-        for run in self._instance.get_runs(filters):
-            self._instance.report_run_failed(run, "The process ended before the run did.")
+        """End the runs of processes that are gone, and give back the places in pools that they held.
+
+        Gone is who left the session's lock: ours, which we hold, or another's that was killed. Also a place that the
+        run of another session held would keep this one waiting.
+        """
+        for run in self._instance.get_runs(RunsFilter(statuses=_UNFINISHED, tags={LAUNCHER_TAG: "cli"})):
+            session = run.tags.get("dagster/partition", source_id)
+            if session == source_id or left_by_killed(self.workspace.home.locks, session):
+                self._instance.report_run_failed(run, "The process ended before the run did.")
+                self._instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
 
 
 @contextlib.contextmanager
