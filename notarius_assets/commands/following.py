@@ -31,6 +31,8 @@ class Following:
         self._from_cache = 0
         self._left = 0
         self._now = ("", "")
+        self._failed: Counter[str] = Counter()
+        self._waited: set[tuple[str, str]] = set()
         self._quiet = quiet
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -55,6 +57,7 @@ class Following:
     def planned(self, source_id: str, lane: str, windows: int) -> None:
         """A lane of a session begins."""
         self._now = (source_id, lane)
+        self._failed = Counter()
         self._left = windows
         if self._bar:
             if self._task is not None:
@@ -65,9 +68,10 @@ class Following:
     def call(self, lane: str, call: Call) -> None:
         """One attempt is over."""
         self._calls.append((lane, call))
-        if call.status is CallStatus.RATE_LIMITED and not self._bar and not self._quiet:
-            source_id, _ = self._now
-            note(f"  {source_id} {lane}, chunk {call.chunk_id}: the server limits the rate; waiting")
+        if call.status is CallStatus.RATE_LIMITED and self._now not in self._waited:
+            self._waited.add(self._now)
+            if not self._bar and not self._quiet:
+                note(f"  {call.source_id} {lane}: the server limits the rate; waiting, and trying again")
 
     def window(self, lane: str, answer: WindowAnswer) -> None:
         """One window has ended."""
@@ -76,13 +80,19 @@ class Following:
         self._ends[answer.end, answer.reason] += 1
         self._from_cache += answer.answered_by is AnsweredBy.CACHE
         self._left -= 1
+        self._failed[answer.reason or ""] += not answer.end.answered
         if self._bar and self._task is not None:
             self._bar.advance(self._task)
             self._bar.refresh()
         elif self._left == 0 and not self._quiet:
-            source_id, lane = self._now
-            made = [c for where, c in self._calls if (c.source_id, where) == (source_id, lane)]
-            note(f"  {source_id} {lane}: {_used(made)}" if made else f"  {source_id} {lane}: all answers were kept")
+            note(f"  {' '.join(self._now)}: {self._said_of_lane()}")
+
+    def _said_of_lane(self) -> str:
+        made = [c for lane, c in self._calls if (c.source_id, lane) == self._now]
+        if made:
+            return _used(made)
+        reasons = ", ".join(reason for reason, count in sorted(self._failed.items()) if count)
+        return f"nothing asked ({reasons})" if reasons else "nothing asked, every answer was there"
 
     def say_totals(self) -> None:
         """Print windows by end, tokens, cost and the share of input read from the prompt cache."""
@@ -145,8 +155,10 @@ def _cost(calls: list[Call]) -> float | None:
 def _used(calls: list[Call]) -> str:
     used = total(calls)
     failed = sum(c.status is not CallStatus.ANSWERED for c in calls)
+    said = counted(len(calls), "call") + (f", {failed:,} without an answer" if failed else "")
+    if not used.prompt and not used.output:
+        return said
     share = f" ({used.cache_read / used.prompt:.0%} from the prompt cache)" if used.prompt else ""
     cost = _cost(calls)
     price = "price not known" if cost is None else f"${cost:,.4f} at list prices of {facts().as_of}"
-    without = f", {failed:,} without an answer" if failed else ""
-    return f"{counted(len(calls), 'call')}{without}; tokens: {used.prompt:,} in{share}, {used.output:,} out; {price}"
+    return f"{said}; tokens: {used.prompt:,} in{share}, {used.output:,} out; {price}"

@@ -14,6 +14,11 @@ NO_KEY_STEP = (
 )
 
 
+_ASKED_ALONE = "run again; nothing else is asked"
+_NO_RESPONSE = frozenset({"no_answer", "no_object", "several_objects", "extra_field"})
+_UNREADABLE = ("asked twice, and no answer had the right form", _ASKED_ALONE)
+
+
 def advice(reason: str, settings: Settings, access: Access, asked_to_wait: float | None = None) -> str:
     """Return one line for a failed window: what the server said, and the next step after `Next:`."""
     server = access.base_url or "the Anthropic API"
@@ -51,8 +56,8 @@ def advice(reason: str, settings: Settings, access: Access, asked_to_wait: float
         ),
         "max_tokens": ("the answer was cut off", "raise `model.max_tokens`, or lower `chunking.max_units`"),
         "model_context_window_exceeded": ("the model ran out of context", "lower `chunking.max_units`"),
-        "refusal": (f"{settings.model} refused to answer", "run again; only that window is asked"),
-    }.get(reason, (f"no usable answer ({reason})", "run again; only that window is asked"))
+        "refusal": (f"{settings.model} refused to answer", _ASKED_ALONE),
+    }.get(reason, _UNREADABLE if reason in _NO_RESPONSE else (f"no usable answer ({reason})", _ASKED_ALONE))
     return f"{said}. Next: {step}"
 
 

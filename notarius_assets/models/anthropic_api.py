@@ -114,6 +114,8 @@ class AnthropicProvider(ReplayProvider):
         if not requests:
             return {}
         self.require_key()
+        # what stopped an earlier session may have been mended since
+        self._stopped = None
         try:
             return asyncio.run(self._ask_all(lane, requests, watch))
         except ExceptionGroup as group:
