@@ -47,5 +47,7 @@ def _standing(workspace: Workspace) -> set[str]:
     newest: dict[tuple[str, str, bool], Attempt] = {}
     for attempt in workspace.store.attempts():
         if attempt.windows:
-            newest[attempt.source_id, attempt.table, attempt.state == "accepted"] = attempt
+            newest[attempt.source_id, attempt.table, False] = attempt
+            if attempt.state == "accepted":
+                newest[attempt.source_id, attempt.table, True] = attempt
     return {w["fingerprint"] for a in newest.values() for w in a.windows if w.get("fingerprint")}

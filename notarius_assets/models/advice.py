@@ -15,7 +15,7 @@ NO_KEY_STEP = (
 
 
 _ASKED_ALONE = "run again; nothing else is asked"
-_NO_RESPONSE = frozenset({"no_answer", "no_object", "several_objects", "extra_field"})
+_NO_RESPONSE = frozenset({"no_answer", "no_object", "several_objects", "extra_field", "too_deep"})
 _UNREADABLE = ("asked twice, and no answer had the right form", _ASKED_ALONE)
 
 

@@ -54,8 +54,11 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     while at != -1:
         try:
             found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+        except ValueError:
             end = at + 1
+        except RecursionError:
+            # it would be met again at each of its braces
+            raise UnreadableError("too_deep") from None
         else:
             yield found
         at = text.find("{", end)

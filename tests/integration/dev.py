@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,22 +20,43 @@ from tests.conftest import Campaign
 
 _T = TypeVar("_T")
 
-_WATCH = """\
-import json, os, sys
+_GUARD = Path(__file__).parent / "guard"
+"""The folder of the `sitecustomize` that every Python process of a tree imports."""
 
-def _note(event, host):
-    with open(os.environ["WATCHED_CONNECTIONS"], "a") as file:
-        file.write(json.dumps([event, str(host), os.getpid()]) + "\\n")
 
-def _watch(event, args):
-    if event in ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto"):
-        address = args[0] if event == "socket.getaddrinfo" else args[1]
-        _note(event, address[0] if isinstance(address, tuple) else address)
+@dataclass(frozen=True)
+class Guard:
+    """Keeps processes and their children on this machine, and tells what they tried; see `guard/sitecustomize.py`."""
 
-_note("started", "localhost")
-sys.addaudithook(_watch)
-"""
-"""A `sitecustomize` for every Python process of the tree: each address that is connected to or looked up, a line."""
+    refusals: Path
+    uses: Path
+
+    @classmethod
+    def at(cls, scratch: Path) -> Guard:
+        """A guard whose records are in a folder."""
+        guard = cls(scratch / "refused.jsonl", scratch / "connections.jsonl")
+        for record in (guard.refusals, guard.uses):
+            record.touch()
+        return guard
+
+    def env(self, **more: str) -> dict[str, str]:
+        """Return the environment of guarded processes: ours, without settings of a model, and what is given."""
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("ANTHROPIC_")}
+        path = os.pathsep.join(filter(None, (str(_GUARD), ours.get("PYTHONPATH"))))
+        return {**ours, "PYTHONPATH": path, "GUARD_REFUSED": str(self.refusals), "GUARD_SEEN": str(self.uses), **more}
+
+    def refused(self) -> list[tuple[str, str, int]]:
+        """Return what was refused so far: audit event, host, process."""
+        return _entries(self.refusals)
+
+    def seen(self) -> list[tuple[str, str, int]]:
+        """Return every use of a socket and every start of a process so far."""
+        return _entries(self.uses)
+
+
+def _entries(record: Path) -> list[tuple[str, str, int]]:
+    entries = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    return [(event, host, pid) for event, host, pid in entries]
 
 
 @dataclass(frozen=True)
@@ -49,12 +70,12 @@ class Watched:
 
 @dataclass(frozen=True)
 class Ui:
-    """A running `notarius ui`."""
+    """A running `notarius ui`, or a `dagster dev` of another kind on the same campaign."""
 
     campaign: Campaign
     url: str
     log: Path
-    connections: Path
+    guard: Guard
 
     def ask(self, query: str, **variables: Any) -> dict[str, Any]:
         """Return the data of a GraphQL answer."""
@@ -68,7 +89,23 @@ class Ui:
 
     def watched(self) -> list[Watched]:
         """Return every use of a socket so far, of all processes."""
-        return [Watched(*json.loads(line)) for line in self.connections.read_text().splitlines()]
+        return [Watched(*entry) for entry in self.guard.seen()]
+
+    def materialize(self, source_ids: Sequence[str], tables: Sequence[str], seconds: float = 120) -> str:
+        """Launch a backfill of sessions, wait for its end, and return its status."""
+        launched = self.ask(
+            "mutation($p: LaunchBackfillParams!){launchPartitionBackfill(backfillParams: $p)"
+            "{__typename ... on LaunchBackfillSuccess{backfillId} ... on PythonError{message}}}",
+            p={"partitionNames": list(source_ids), "assetSelection": [{"path": [t]} for t in tables]},
+        )["launchPartitionBackfill"]
+        assert launched["__typename"] == "LaunchBackfillSuccess", launched
+        ask = "query($id: String!){partitionBackfillOrError(backfillId: $id){... on PartitionBackfill{status}}}"
+
+        def ended() -> str | None:
+            status: str = self.ask(ask, id=launched["backfillId"])["partitionBackfillOrError"]["status"]
+            return None if status in ("REQUESTED", "COMPLETING", "FAILING") else status
+
+        return eventually("the backfill has not ended", seconds, ended)
 
 
 def eventually(what: str, seconds: float, look: Callable[[], _T | None]) -> _T:
@@ -89,30 +126,38 @@ def notarius(campaign: Campaign, *arguments: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def running(campaign: Campaign, scratch: Path) -> Iterator[Ui]:
-    """Start `notarius ui` and wait for its code location; at the end no process of it is left."""
-    (scratch / "sitecustomize.py").write_text(_WATCH)
-    connections = scratch / "connections.jsonl"
-    connections.touch()
-    env = {**os.environ, "PYTHONPATH": str(scratch), "WATCHED_CONNECTIONS": str(connections)}
-    del env["DAGSTER_DISABLE_TELEMETRY"]  # it is the home's own dagster.yaml that has to keep things here
+def running(
+    campaign: Campaign,
+    scratch: Path,
+    *,
+    start: Callable[[int], Sequence[str]] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Iterator[Ui]:
+    """Start `notarius ui`, or what `start` says for a port, and wait for its code location.
+
+    At the end no process of it is left, and none of them has tried to leave the machine.
+    """
+    guard = Guard.at(scratch)
+    given = guard.env(**(env or {}))
+    given.pop("DAGSTER_DISABLE_TELEMETRY", None)  # it is the home's own dagster.yaml that has to keep things here
     port = _free_port()
     log = scratch / "ui.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            notarius(campaign, "ui", "--port", str(port)),
+            start(port) if start else notarius(campaign, "ui", "--port", str(port)),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=env,
+            env=given,
             start_new_session=True,
         )
-    ui = Ui(campaign, f"http://127.0.0.1:{port}", log, connections)
+    ui = Ui(campaign, f"http://127.0.0.1:{port}", log, guard)
     try:
         eventually(f"no code location; log {log}", 100, lambda: _loaded(ui, process))
         yield ui
     finally:
         _end(process)
+    assert guard.refused() == [], "a process of it tried to leave the machine"
 
 
 def _loaded(ui: Ui, process: subprocess.Popen[bytes]) -> bool:

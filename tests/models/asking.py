@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import anyio
+
 from notarius_assets import lanes
 from notarius_assets.campaign import CampaignReferences, KnownName
 from notarius_assets.lanes.base import Lane
@@ -57,11 +59,21 @@ class Told:
         return [str(c.status) for c in self.calls]
 
 
+_sleep = anyio.sleep
+
+
+async def _short_sleep(seconds: float) -> None:
+    """Fail at once where the SDK would sleep for as long as a server asks."""
+    assert seconds < 10, f"a call waits for {seconds} s"
+    await _sleep(seconds)
+
+
 @contextlib.contextmanager
 def quick(*, warm_up: float = 0.0) -> Iterator[None]:
-    """Make the SDK's own waits short, and begin without a pause that another test has left."""
+    """Make the SDK's own waits short, long ones an error, and begin without a pause that another test has left."""
     with (
         mock.patch("anthropic._base_client.INITIAL_RETRY_DELAY", 0.01),
+        mock.patch("anyio.sleep", _short_sleep),
         mock.patch("ssl.create_default_context", _context),
         mock.patch.object(anthropic_api, "PAUSE", SharedPause()),
         mock.patch.object(anthropic_api, "WARM_UP", warm_up),

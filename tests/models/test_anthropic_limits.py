@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import socketserver
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -17,7 +16,6 @@ import pytest
 
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.models.answers import Answer
-from notarius_assets.models.pause import SharedPause
 from notarius_assets.models.window import WindowEnd
 from notarius_assets.testing import replies
 from notarius_assets.testing.asked import Asked
@@ -35,7 +33,6 @@ from tests.models.asking import (
     outcome,
     provider,
     quick,
-    window,
     windows,
 )
 
@@ -44,6 +41,15 @@ EMPTY = replies.answer(NOTHING)
 
 def in_an_hour() -> str:
     return format_datetime(datetime.now(UTC) + timedelta(hours=1, seconds=5), usegmt=True)
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait until something is so, and a moment more."""
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    time.sleep(0.02)
 
 
 # --- waiting -------------------------------------------------------------------------------------------------------
@@ -91,25 +97,21 @@ def test_between_two_attempts_is_waited_what_the_server_asks(tmp_path: Path) -> 
 
     def script(asked: Asked) -> Reply:
         at.append(time.monotonic())
-        return EMPTY if len(at) == 2 else replies.rate_limited("0.2")
+        return EMPTY if len(at) == 2 else replies.rate_limited("0.4")
 
     with ModelServer(script) as server:
         ended, told = ask(provider(server.url, tmp_path, longest_wait=5.0))
     assert end_of(ended[0]) == "empty"
-    assert 0.2 <= at[1] - at[0] < 1
-    assert told.calls[1].latency_ms < 200, "a pause is no latency"
+    assert 0.4 <= at[1] - at[0] < 5
+    assert told.calls[1].latency_ms < 400, "a pause is no latency"
 
 
 def test_while_one_call_was_told_to_wait_no_call_of_the_process_starts(tmp_path: Path) -> None:
     at: list[float] = []
-    limited = threading.Event()
 
     def script(asked: Asked) -> Reply:
         at.append(time.monotonic())
-        if len(at) == 1:
-            limited.set()
-            return replies.rate_limited("0.4")
-        return EMPTY.after(0.05)
+        return replies.rate_limited("0.4") if len(at) == 1 else EMPTY.after(0.05)
 
     told = Told()
     with ModelServer(script) as server, quick():
@@ -117,38 +119,12 @@ def test_while_one_call_was_told_to_wait_no_call_of_the_process_starts(tmp_path:
         first = threading.Thread(target=one.answer, args=(NPCS, windows(2), told))
         second = threading.Thread(target=other.answer, args=(NPCS, windows(3), told))
         first.start()
-        assert limited.wait(5)
-        time.sleep(0.05)  # the client has to read the answer before its pause begins
+        until(lambda: told.statuses == ["rate_limited"])
         second.start()
         first.join(10)
         second.join(10)
     assert len(at) == 1 + 2 + 3
     assert all(later - at[0] >= 0.4 for later in at[1:])
-
-
-def test_a_pause_only_grows() -> None:
-    async def waited(pause: SharedPause) -> float:
-        begun = time.monotonic()
-        await pause.over()
-        return time.monotonic() - begun
-
-    pause = SharedPause()
-    assert asyncio.run(waited(pause)) < 0.05
-    pause.extend(0.1)
-    pause.extend(0.01)
-    assert 0.08 <= asyncio.run(waited(pause)) < 0.3
-
-
-def test_who_waits_also_waits_for_what_is_added_meanwhile() -> None:
-    async def waited(pause: SharedPause) -> float:
-        begun = time.monotonic()
-        asyncio.get_running_loop().call_later(0.02, pause.extend, 0.1)
-        await pause.over()
-        return time.monotonic() - begun
-
-    pause = SharedPause()
-    pause.extend(0.05)
-    assert asyncio.run(waited(pause)) >= 0.11
 
 
 # --- time limits ---------------------------------------------------------------------------------------------------
@@ -161,11 +137,11 @@ def test_a_call_that_hangs_ends_at_the_time_limit_of_each_attempt(tmp_path: Path
     assert end_of(ended) == "failed: timeout"
     assert "did not answer within 0.1 s" in str(ended.advice)
     assert told.statuses == ["timeout"] * 4
-    assert all(90 <= c.latency_ms < 1000 for c in told.calls)
+    assert all(90 <= c.latency_ms < 5000 for c in told.calls)
 
 
 def test_after_a_call_that_hung_the_next_attempt_can_answer(tmp_path: Path) -> None:
-    ended, told, _ = outcome([replies.hang(), replies.answer(GOOD)], tmp_path, timeout=0.3)
+    ended, told, _ = outcome([replies.hang(), replies.answer(GOOD)], tmp_path, timeout=0.5)
     assert end_of(ended) == "done"
     assert told.statuses == ["timeout", "answered"]
 
@@ -230,13 +206,13 @@ def test_nobody_listens(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("in_flight", "count"), [(1, 3), (3, 9), (4, 10), (8, 5)])
 def test_calls_at_once_reach_the_bound_and_never_pass_it(in_flight: int, count: int, tmp_path: Path) -> None:
-    with ModelServer(EMPTY, latency=0.06) as server:
+    with ModelServer(EMPTY, latency=0.1) as server:
         begun = time.monotonic()
         ended, _ = ask(provider(server.url, tmp_path, in_flight=in_flight), count)
         took = time.monotonic() - begun
     assert len(server.asked) == len(ended) == count
     assert server.most_in_flight == min(in_flight, count)
-    assert took >= 0.06 * math.ceil(count / in_flight)
+    assert took >= 0.1 * math.ceil(count / in_flight)
 
 
 def test_the_first_calls_go_ahead_until_one_has_ended(tmp_path: Path) -> None:
@@ -283,6 +259,7 @@ SCHEMA = "output_config.format.schema: too complex"
         (replies.no_credit(400), "no_credit", "has no credit, or has reached its spend limit. Next: add credit"),
         (replies.no_credit(402), "no_credit", "has no credit, or has reached its spend limit. Next: add credit"),
         (replies.spend_limit(), "no_credit", "has no credit, or has reached its spend limit. Next: add credit"),
+        (replies.error(400, "billing_error", "Payment needed"), "no_credit", "Next: add credit"),
         (replies.schema_too_large(), "schema_refused", "too large or too complex. Next: choose another `model.model`"),
         (replies.error(400, "invalid_request_error", SCHEMA), "schema_refused", "refused the answer's schema"),
     ],
@@ -299,9 +276,6 @@ def test_after_a_failure_that_all_would_meet_nobody_else_is_asked(
         assert {a.reason for a in ended} == {reason}
         assert all(server.url in str(a.advice) and said in str(a.advice) for a in ended)
         assert len(told.calls) == asked
-        # of the next lane or session neither
-        ended, told = ask(asking, [window(99)])
-        assert (len(server.asked), told.calls, end_of(ended[0])) == (asked, [], f"failed: {reason}")
     assert kept(tmp_path) == []
 
 
@@ -313,10 +287,11 @@ def test_what_is_kept_is_given_also_when_nobody_is_asked_any_more(tmp_path: Path
     assert [end_of(a) for a in ended] == ["done", "done", "failed: wrong_key", "failed: wrong_key"]
 
 
-def test_mended_and_asked_again(tmp_path: Path) -> None:
+def test_what_stopped_the_asking_may_be_mended_without_a_new_process(tmp_path: Path) -> None:
     with ModelServer([replies.wrong_key(), replies.answer(GOOD)]) as server:
-        assert end_of(ask(provider(server.url, tmp_path))[0][0]) == "failed: wrong_key"
-        assert end_of(ask(provider(server.url, tmp_path))[0][0]) == "done"
+        asking = provider(server.url, tmp_path)
+        assert end_of(ask(asking)[0][0]) == "failed: wrong_key"
+        assert end_of(ask(asking)[0][0]) == "done"
 
 
 @pytest.mark.parametrize("key", [None, "", "  "])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from notarius_assets.models.messages import Usage
+from notarius_assets.models.settings import Settings
 from notarius_assets.models.window import AnsweredBy, WindowEnd
 from notarius_assets.testing import replies
 from notarius_assets.testing.asked import Asked
@@ -90,7 +91,7 @@ def test_one_object_is_read_whatever_stands_around_it(reply: Reply, payload: Any
         (replies.text('{"npcs":[NaN]}'), "invalid: no_object", ["invalid"] * 2),
         (replies.text('{"npcs":[1e999]}'), "invalid: no_object", ["invalid"] * 2),
         (replies.text('{"npcs":[' + "1" * 5000 + "]}"), "invalid: no_object", ["invalid"] * 2),
-        (replies.text('{"npcs":[' + "[" * 5000 + "]" * 5000 + "]}"), "invalid: no_object", ["invalid"] * 2),
+        (replies.text('{"npcs":[' + "[" * 5000 + "]" * 5000 + "]}"), "invalid: too_deep", ["invalid"] * 2),
         (replies.text('{"npcs":[' + "[" * 600 + "]" * 600 + "]}"), "invalid: too_deep", ["invalid"] * 2),
         # what is no message is not paid for twice
         (replies.not_json(), "failed: bad_response", ["bad_response"]),
@@ -126,6 +127,7 @@ def test_what_is_no_answer_ends_the_window_and_is_never_kept(
     assert ended.payload is None
     assert ended.answered_by is None
     assert ". Next: " in str(ended.advice)
+    assert ("asked twice, and no answer had the right form" in str(ended.advice)) is end.startswith("invalid")
     assert told.statuses == statuses
     assert len(server.asked) == len(statuses)
     assert kept(tmp_path) == []
@@ -261,8 +263,6 @@ def test_all_but_the_chunk_is_the_same_in_every_window(tmp_path: Path) -> None:
 
 
 def test_a_model_without_effort_is_sent_none(tmp_path: Path) -> None:
-    from notarius_assets.models.settings import Settings
-
     with ModelServer(replies.answer(GOOD)) as server:
         ask(provider(server.url, tmp_path, Settings("claude-haiku-5-5", None, 10)))
     assert "effort" not in server.asked[0].body["output_config"]

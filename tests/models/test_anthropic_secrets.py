@@ -10,7 +10,7 @@ import pytest
 
 from notarius_assets.models.settings import Access
 from notarius_assets.testing import replies
-from notarius_assets.testing.replies import Reply
+from notarius_assets.testing.replies import Reply, Way
 from notarius_assets.testing.server import ModelServer
 from tests.conftest import Campaign, CampaignFactory
 from tests.models.asking import GOOD, SOON, ask, provider, quick, window
@@ -55,8 +55,9 @@ def written(caplog: pytest.LogCaptureFixture) -> str:
 def test_no_log_holds_the_key_or_what_was_said(
     script: list[Reply], logged: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
+    timeout = 0.1 if script[0].way is Way.HANG else 10.0
     with ModelServer(script) as server:
-        (ended,), told = ask(provider(server.url, tmp_path, timeout=0.3), [window(text=SAID)])
+        (ended,), told = ask(provider(server.url, tmp_path, timeout=timeout), [window(text=SAID)])
         assert SAID in server.asked[0].text
     log = written(logged)
     assert "httpcore2" in log, "at DEBUG something is logged"
@@ -86,6 +87,8 @@ def test_no_file_and_no_line_on_the_terminal_holds_the_key(
         ended = notarius("run", on=c)
         assert ended.code == (0 if good else 1), ended
         assert {a.key for a in server.asked} == {KEY}
+        said = f"{server.url} refused the key. Next: correct ANTHROPIC_API_KEY"
+    assert (f"coverage: 1 of 1 windows wrong_key: {said}" in ended.out) is not good
     assert (c.home / "answers").is_dir() is good
     assert KEY.encode() not in everything_below(c.root)
     assert KEY not in ended.out + ended.err

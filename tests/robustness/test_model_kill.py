@@ -88,7 +88,7 @@ def test_a_killed_run_is_made_good_by_the_next(
     again = len(server.asked)
     said = notarius("run", on=c)
     assert said.code == 0, said
-    assert f"; {answers % 12 or 12} of them answered before and kept." in said.out
+    assert f"; {answers} of them answered before and kept." in said.out
     world.assert_the_rest(first, [world.window_of(a) for a in server.asked[again:]])
     world.assert_paid_once(c)
     assert world.exported(c, tmp_path / "out") == undisturbed
@@ -149,7 +149,7 @@ def test_killed_while_an_unreadable_answer_is_asked_for_again(undisturbed: dict[
         world.until(lambda: len(world.kept(c)) == 11 and server.in_flight == 1, "all answered but the one asked again")
         process.kill()
         process.join(60)
-        assert [a for a in server.asked if world.asked_again(a)] == [server.asked[-1]] or len(server.asked) == 13
+        assert [world.window_of(a) for a in server.asked if world.asked_again(a)] == [("npcs", 5)]
         assert [e["status"] for e in world.calls(c)].count("invalid") == 1
         unreadable.clear()
         again = len(server.asked)
@@ -171,7 +171,9 @@ def test_killed_while_everybody_waits_for_the_rate_limit(undisturbed: dict[str, 
     with ModelServer(script) as server:
         c = world.twelve(tmp_path, server.url, 4, max_wait_seconds=60)
         process = world.forked(c)
-        world.until(lambda: server.in_flight == 0 and any(e["status"] == "rate_limited" for e in world.calls(c)), "pause")
+        world.until(
+            lambda: server.in_flight == 0 and any(e["status"] == "rate_limited" for e in world.calls(c)), "pause"
+        )
         world.until(lambda: server.in_flight == 0 and len(world.kept(c)) == 5, "the answers so far are kept")
         process.join(0.5)
         assert process.exitcode is None
