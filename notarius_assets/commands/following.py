@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from notarius_assets.commands.terminal import console, counted, note, out
 from notarius_assets.flow.workspace import Workspace
-from notarius_assets.models.calls import Call, CallStatus, total
+from notarius_assets.models.calls import Call, CallStatus, cost, total
 from notarius_assets.models.facts import facts
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowEnd
 from notarius_assets.prompting import instructions_length
@@ -138,18 +138,13 @@ class Following:
             "cache_write_tokens": used.cache_write,
             "cache_read_tokens": used.cache_read,
             "output_tokens": used.output,
-            "cost_usd": _cost([c for _, c in self._calls]),
+            "cost_usd": cost([c for _, c in self._calls]),
         }
 
 
 def _end(end: WindowEnd, reasons: Counter[str]) -> str:
     named = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()) if reason)
     return f"{sum(reasons.values()):,} {end}" + (f" ({named})" if named else "")
-
-
-def _cost(calls: list[Call]) -> float | None:
-    prices = [c.cost_usd for c in calls if c.usage.prompt or c.usage.output]
-    return None if None in prices else sum(p for p in prices if p is not None)
 
 
 def _used(calls: list[Call]) -> str:
@@ -159,6 +154,6 @@ def _used(calls: list[Call]) -> str:
     if not used.prompt and not used.output:
         return said
     share = f" ({used.cache_read / used.prompt:.0%} from the prompt cache)" if used.prompt else ""
-    cost = _cost(calls)
-    price = "price not known" if cost is None else f"${cost:,.4f} at list prices of {facts().as_of}"
+    paid = cost(calls)
+    price = "price not known" if paid is None else f"${paid:,.4f} at list prices of {facts().as_of}"
     return f"{said}; tokens: {used.prompt:,} in{share}, {used.output:,} out; {price}"

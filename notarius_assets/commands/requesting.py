@@ -101,10 +101,16 @@ def import_results(workspace: Workspace, file: Path) -> int:
     found = planned(workspace, model, workspace.pipeline.sessions())
     asked = {r.fingerprint: (lane.lane.key, r) for lane in found.lanes for r in lane.requests}
     try:
-        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
-            ends = import_lines(lines, asked, workspace.answers, model.settings.model)
+        opened = sys.stdin.buffer if str(file) == "-" else file.open("rb")
     except OSError as error:
         raise ConfigurationError(f"{file}: can't be read ({error.strerror})", next_step="give a result file") from error
+    try:
+        with opened as lines:
+            ends = import_lines(lines, asked, workspace.answers, model.settings.model)
+    except OSError as error:
+        raise NotariusError(
+            f"{file} to {workspace.answers.folder}: {error.strerror}", next_step="mend that, then import it again"
+        ) from error
     _enter(workspace, model, ends)
     counts = Counter(e.end for e in ends)
     listed = ", ".join(f"{counts[end]:,} {end}" for end in Imported if counts[end]) or "no line"

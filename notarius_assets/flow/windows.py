@@ -10,7 +10,7 @@ from notarius_assets.flow.inputs import Inputs, chunks_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.ledger import Ledger
 from notarius_assets.lanes.base import Lane
-from notarius_assets.models.calls import Call, total
+from notarius_assets.models.calls import Call, cost, total
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowRequest
 from notarius_assets.prompting import prompts_digest
 
@@ -54,7 +54,6 @@ class StepWatch:
         if not self._calls and not self._from_cache:
             return {}
         used = total(self._calls)
-        prices = [c.cost_usd for c in self._calls]
         return {
             "answers_from_cache": self._from_cache,
             "model_calls": len(self._calls),
@@ -62,6 +61,5 @@ class StepWatch:
             "cache_write_tokens": used.cache_write,
             "cache_read_tokens": used.cache_read,
             "output_tokens": used.output,
-            # a sum with a gap in it would pass for the price
-            "cost_usd": None if self._calls and all(p is None for p in prices) else sum(p or 0.0 for p in prices),
+            "cost_usd": cost(self._calls),
         }

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from notarius_assets.identity import compact_json
 from notarius_assets.lake.manifest import Entry
 from notarius_assets.validators.base import Verdict, WindowState
 
@@ -39,8 +38,10 @@ class Rejected:
     @classmethod
     def of(cls, chunk_id: int, position: int, rule: str, code: str, answer: Any) -> Rejected:
         """Keep at most `MAX_ANSWER_BYTES` of the answer."""
-        text = compact_json(answer).encode("utf-8", "backslashreplace")[:MAX_ANSWER_BYTES]
-        return cls(chunk_id, position, rule, code, text.decode("utf-8", "ignore"))
+        # not compact_json: whatever was answered is kept here, numbers that are no JSON too
+        text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+        kept = text.encode("utf-8", "backslashreplace")[:MAX_ANSWER_BYTES]
+        return cls(chunk_id, position, rule, code, kept.decode("utf-8", "ignore"))
 
 
 @dataclass(frozen=True, slots=True)

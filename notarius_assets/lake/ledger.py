@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from notarius_assets.errors import NotariusError
 from notarius_assets.lake.store import Store, part
 from notarius_assets.models.calls import Call
 
@@ -23,11 +24,15 @@ class Ledger:
     def enter(self, call: Call) -> None:
         """Write one attempt; what kills this process from here on leaves it."""
         entry = {**self._step, **asdict(call), "status": str(call.status)}
-        path = self._path or self._next()
-        self._path = path
-        # one write of one line: a crash leaves a line or, at worst, its beginning at the end of the file
-        with path.open("ab") as file:
-            file.write((json.dumps(entry) + "\n").encode())
+        try:
+            self._path = self._path or self._next()
+            # one write of one line: a crash leaves a line or, at worst, its beginning at the end of the file
+            with self._path.open("ab") as file:
+                file.write((json.dumps(entry) + "\n").encode())
+        except OSError as error:
+            raise NotariusError(
+                f"{self._folder}: the ledger can't be written ({error.strerror})", next_step="make room, then run again"
+            ) from error
 
     def _next(self) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 ATTEMPTS = 4
 """How often one ask is tried."""
 
+FIRST_WAIT = 0.5
+"""Seconds before the second attempt where the server does not say; doubled before each later one."""
+
 WARM_UP = 3.0
 """Seconds after which a server has begun its first answer, and with that can read the prefix from its cache."""
 
@@ -271,13 +274,11 @@ class AnthropicProvider(ReplayProvider):
         """Cap what the server asks to wait; where it limits the rate, everybody waits."""
         limited = http.status_code in _LIMITED
         asked_to_wait = _retry_after(http.headers)
-        if asked_to_wait is None and not limited:
-            return
-        wanted = 2.0 ** (ask.attempt - 1) if asked_to_wait is None else asked_to_wait
+        wanted = FIRST_WAIT * 2.0 ** (ask.attempt - 1) if asked_to_wait is None else asked_to_wait
         seconds = min(wanted, self.access.longest_wait)
         http.headers.pop("retry-after-ms", None)
-        # the SDK obeys this header without a cap
-        http.headers["retry-after"] = f"{seconds:.3f}"
+        # the SDK obeys this header without a cap, and waits by a rule of its own where there is none
+        http.headers["retry-after"] = f"{max(seconds, 0.001):.3f}"
         if limited:
             ask.asked_to_wait = asked_to_wait
             if ask.attempt < ATTEMPTS:

@@ -74,6 +74,15 @@ class Unwatched:
         """Forget it."""
 
 
+def cost(calls: Sequence[Call]) -> float | None:
+    """Return the list price of several attempts in US dollars; None where one that used tokens has none.
+
+    A sum with a gap in it would pass for the price.
+    """
+    prices = [c.cost_usd for c in calls if c.usage != NOTHING_USED]
+    return None if None in prices else sum((p for p in prices if p is not None), 0.0)
+
+
 def total(calls: Sequence[Call]) -> Usage:
     """Return the tokens of several attempts together."""
     used = [c.usage for c in calls]

@@ -30,7 +30,7 @@ class Access:
     """How the server is reached; never part of a fingerprint. Times in seconds.
 
     `base_url` None is Anthropic's own. `in_flight` bounds the calls open at once, `timeout` one attempt,
-    `longest_wait` what is waited at most between two attempts, whatever the server asks for.
+    `longest_wait` what is waited at most after an answer that asks to try again, whatever it asks for.
     """
 
     base_url: str | None = None

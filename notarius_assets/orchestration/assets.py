@@ -61,7 +61,7 @@ def history_asset(workspace: Workspace, names: Names, bind: Bind) -> dg.AssetsDe
         owners=workspace.pipeline.file.owners,
         metadata={"dagster/uri": workspace.home.history.as_uri()},
         pool="history_writer",
-        required_resource_keys=names.resources,
+        required_resource_keys={names.lake},
     )
     def build(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         metadata, version = build_history(bind(context.resources))
@@ -154,7 +154,8 @@ def _asset(workspace: Workspace, names: Names, spec: _Spec, bind: Bind) -> dg.As
         code_version=fingerprints.fingerprint(spec.code),
         check_specs=checks.specs(spec.validators, key, partitions),
         metadata={"dagster/column_schema": column_schema(spec.table), "dagster/table_name": f"lake.{table}"},
-        required_resource_keys=names.resources,
+        # who asks nobody needs no key either
+        required_resource_keys={names.lake, names.model} if extracts else {names.lake},
         # rules ask nobody; what does ask is bounded across runs too
         pool="llm" if extracts and workspace.model.name != "rules" else None,
     )

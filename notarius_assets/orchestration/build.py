@@ -32,7 +32,8 @@ def definitions(
     workspace = on_lake(workspace, given)
 
     def bind(resources: Any) -> Workspace:
-        return bound(workspace, getattr(resources, names.lake), getattr(resources, names.model))
+        # only what may ask a model has its resource
+        return bound(workspace, getattr(resources, names.lake), getattr(resources, names.model, None))
 
     of_sessions = assets.session_assets(workspace, names, bind)
     history_job = jobs.history_job(names)

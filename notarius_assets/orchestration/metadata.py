@@ -92,7 +92,7 @@ def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:
         found[f"windows_{end}"] = count
     if attempt.table != UNITS:
         # tokens, calls and cost, as numbers: the UI plots them over the sessions
-        found.update({name: value for name, value in attempt.notes.items() if value is not None})
+        found.update({name: _number(name, value) for name, value in attempt.notes.items() if value is not None})
     if attempt.table == UNITS and attempt.notes:
         warnings = attempt.notes["warnings"]
         found["file"] = attempt.notes["file"]
@@ -101,6 +101,11 @@ def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:
         found["ingest_warnings"] = len(warnings)
         found["warnings"] = dg.MetadataValue.md(_warnings(warnings))
     return found
+
+
+def _number(name: str, value: Any) -> Any:
+    """Return a number as the UI plots it: a cost always as a float, to the millionth, which is that of ten tokens."""
+    return dg.MetadataValue.float(round(float(value), 6)) if name == "cost_usd" else value
 
 
 def _warnings(warnings: Sequence[Mapping[str, Any]]) -> str:

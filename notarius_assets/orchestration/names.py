@@ -52,11 +52,6 @@ class Names:
         return self.own("model")
 
     @property
-    def resources(self) -> set[str]:
-        """The keys of the resources that every asset needs."""
-        return {self.lake, self.model}
-
-    @property
     def partitions(self) -> dg.DynamicPartitionsDefinition:
         """One dynamic partition a session; its key is the source_id."""
         return dg.DynamicPartitionsDefinition(name=f"sessions_of_{self.pipeline.campaign}")

@@ -41,15 +41,18 @@ class ModelResource(dg.ConfigurableResource[Any]):
 def on_lake(workspace: Workspace, lake: LakeResource) -> Workspace:
     """Return a workspace on a lake, also one that an environment variable names: sensors look at it before any run."""
     named = lake.home.get_value() if isinstance(lake.home, dg.EnvVar) else lake.home
-    if named is None or Path(named) == workspace.home.root:
+    if not named or Path(named) == workspace.home.root:
         return workspace
     home = Home(Path(named).absolute())
     home.ensure()
     return replace(workspace, home=home)
 
 
-def bound(workspace: Workspace, lake: LakeResource, model: ModelResource) -> Workspace:
+def bound(workspace: Workspace, lake: LakeResource, model: ModelResource | None = None) -> Workspace:
     """Return a workspace that works on this lake and reaches the model this way."""
+    here = on_lake(workspace, lake)
+    if model is None:
+        return here
     given: dict[str, Any] = {
         "key": model.api_key,
         "base_url": model.base_url,
@@ -59,5 +62,4 @@ def bound(workspace: Workspace, lake: LakeResource, model: ModelResource) -> Wor
     }
     access = workspace.access or workspace.pipeline.file.model.access
     changed = replace(access, **{name: value for name, value in given.items() if value is not None})
-    here = on_lake(workspace, lake)
     return here if changed == access else replace(here, access=changed)

@@ -37,7 +37,12 @@ def _forms(name: str, campaign: CampaignReferences) -> Iterator[str]:
 
 def is_related(record: Mapping[str, Any], units: Sequence[Unit], campaign: CampaignReferences) -> bool:
     """Tell whether a word of the record's name or of a declared alias stands in a unit it cites."""
-    cited = {n for r in record["source_refs"] for n in range(r["start_unit_id"], r["end_unit_id"] + 1)}
+    # where a list of checks puts this one first, ranges may still lie anywhere
+    cited = {
+        n
+        for r in record["source_refs"]
+        for n in range(max(1, r["start_unit_id"]), min(len(units), r["end_unit_id"]) + 1)
+    }
     return is_named(_forms(record["name"], campaign), (units[n - 1].text for n in sorted(cited)))
 
 

@@ -67,7 +67,8 @@ def answered_but_for_one(asked: Asked) -> Reply:
 
 
 def campaign_at(root: Path, url: str) -> Campaign:
-    second = STORY.replace("I put a coin into it.", UNREADABLE)
+    # other words in every unit: equal windows of two sessions would share an answer
+    second = STORY.replace("I put a coin into it.", UNREADABLE).replace("\n", " So it goes.\n")
     return write_campaign(
         root, sessions=0, stories={"session-01": STORY, "session-02": second}, extra=model(url, windows=3)
     )
@@ -385,7 +386,7 @@ def test_the_search_sees_what_is_there(kept: Kept) -> None:
         return {path.suffix for path in kept.holding(words) if path.is_relative_to(folder)}
 
     assert kinds(SAID, kept.home) >= {".parquet", ".duckdb"}
-    assert kinds("dnd/npcs", kept.home) >= {".json", ".parquet"}
+    assert kinds("dnd/npcs", kept.home) >= {".json", ".jsonl", ".duckdb"}
     # the event log, the runs, and the packed snapshot of the job, which names the variable
     assert ".db" in kinds("Captain Hestrel", kept.instance)
     assert ".db" in kinds("TABLE_KEY", kept.instance)

@@ -183,16 +183,20 @@ def test_the_key_is_read_when_a_call_is_made(
         assert {a.key for a in server.asked} == {KEY}
 
 
-def test_a_variable_that_is_not_set_is_named_and_nobody_is_asked(
+def test_a_variable_that_is_not_set_is_named_before_anything_runs(
     campaign: CampaignFactory, instance: dg.DagsterInstance, reached_out: list[object]
 ) -> None:
+    """Dagster's own message: it reads the variable before the first step, so that only what asks a model is kept up."""
     c: Campaign = campaign(sessions=1, extra=model(NOBODY, windows=6))
     defs = definitions(c.open(), model=ModelResource(api_key=dg.EnvVar("TABLE_KEY")))
-    result = run(defs, c.open(), instance)
-    assert not result.success
-    (failed,) = [e for e in result.all_events if e.event_type_value in ("PIPELINE_FAILURE", "RUN_FAILURE")]
-    assert "TABLE_KEY" in str(failed.event_specific_data)
+    with pytest.raises(dg.DagsterInvalidConfigError, match='environment variable "TABLE_KEY" which is not set'):
+        run(defs, c.open(), instance)
     assert reached_out == []
+    assert accepted(c.open()) == set()
+    job = defs.resolve_job_def("session")
+    units = [dg.AssetKey("transcript_units")]
+    assert job.execute_in_process(instance=instance, partition_key=ONE, asset_selection=units).success
+    assert defs.resolve_job_def("history").execute_in_process(instance=instance).success
 
 
 def test_rules_need_no_key_and_no_resource(
@@ -229,6 +233,18 @@ def test_another_lake_is_written_to(
     assert not c.open().home.history.exists()
     uri = {s.key.to_user_string(): s.metadata.get("dagster/uri") for s in defs.resolve_all_asset_specs()}
     assert uri["campaign_history"] == there.home.history.as_uri()
+
+
+def test_an_empty_variable_names_no_lake(
+    campaign: CampaignFactory, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with `NOTARIUS_HOME`; the empty path would be the current folder."""
+    monkeypatch.setenv("TABLE_HOME", "")
+    monkeypatch.chdir(tmp_path)
+    c: Campaign = campaign(sessions=1)
+    assert run(definitions(c.open(), lake=LakeResource(home=dg.EnvVar("TABLE_HOME"))), c.open(), instance).success
+    assert accepted(c.open()) == set(TABLES)
+    assert not (tmp_path / "lake.json").exists()
 
 
 def test_a_lake_that_is_none_is_a_mistake_in_one_line(campaign: CampaignFactory, tmp_path: Path) -> None:
