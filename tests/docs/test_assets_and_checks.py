@@ -123,8 +123,8 @@ def test_jobs_and_sensors(defs: dg.Definitions) -> None:
     assert f"`{LAUNCHER_TAG}: cli`" in text(DOCS / "how-to" / "dagster.md")
 
 
-def test_pools(defs: dg.Definitions) -> None:
-    graph = defs.resolve_asset_graph()
+def test_pools(campaign: CampaignFactory) -> None:
+    graph = definitions(campaign(extra="model: {provider: replay}\n").open()).resolve_asset_graph()
     pools = {pool for key in graph.get_all_asset_keys() for pool in graph.get(key).pools or ()}
 
     assert set(named(section(PAGE, "## Pools"))) >= pools

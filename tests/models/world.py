@@ -127,7 +127,7 @@ cli.main()
 """
 
 
-def end(process: Popen[str], seconds: float = 120) -> Ended:
+def end(process: Popen[str], seconds: float = 240) -> Ended:
     """Wait for the program and return how it ended; one that hangs fails the test."""
     try:
         out, err = process.communicate(timeout=seconds)
@@ -160,7 +160,7 @@ def exported(campaign: Campaign, to: Path) -> dict[str, bytes]:
     return found
 
 
-def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], what: str, seconds: float = 120) -> None:
     """Wait until something is so; fail where it is not in time."""
     last = time.monotonic() + seconds
     while not condition():

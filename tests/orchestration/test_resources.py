@@ -235,6 +235,24 @@ def test_another_lake_is_written_to(
     assert uri["campaign_history"] == there.home.history.as_uri()
 
 
+def test_a_run_may_name_another_lake(campaign: CampaignFactory, instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    """The values at the run decide, not those at the load of the code location."""
+    c: Campaign = campaign(sessions=1)
+    instance.add_dynamic_partitions("sessions_of_hill-road", [ONE])
+    result = (
+        definitions(c.open())
+        .resolve_job_def("session")
+        .execute_in_process(
+            instance=instance,
+            partition_key=ONE,
+            run_config={"resources": {"lake": {"config": {"home": str(tmp_path / "elsewhere")}}}},
+        )
+    )
+    assert result.success
+    assert accepted(Workspace.open(c.pipeline, tmp_path / "elsewhere")) == set(TABLES)
+    assert accepted(c.open()) == set()
+
+
 def test_an_empty_variable_names_no_lake(
     campaign: CampaignFactory, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

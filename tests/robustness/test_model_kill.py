@@ -125,7 +125,7 @@ def test_a_killed_run_keeps_no_place_from_other_sessions(campaign: CampaignFacto
             assert len(taken(opened)) == (2 if instance == "as written before" else 0), "slot, and place in the queue"
         server.release()
         # a run that waits for the killed one's place waits for ever
-        other = world.end(world.begin(c, "run", "session-02"), seconds=60)
+        other = world.end(world.begin(c, "run", "session-02"), seconds=150)
         assert (other.code, "1 session: 1 current. 1 run in" in other.out) == (0, True), other
         last = notarius("run", on=c)
         assert last.code == 0, last
@@ -169,7 +169,7 @@ def test_killed_while_everybody_waits_for_the_rate_limit(undisturbed: dict[str, 
         return replies.rate_limited("30") if limited["on"] and asked.number > 5 else world.answered(asked)
 
     with ModelServer(script) as server:
-        c = world.twelve(tmp_path, server.url, 4, max_wait_seconds=60)
+        c = world.twelve(tmp_path, server.url, 4, max_wait_seconds=150)
         process = world.forked(c)
         world.until(
             lambda: server.in_flight == 0 and any(e["status"] == "rate_limited" for e in world.calls(c)), "pause"

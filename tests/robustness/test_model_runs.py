@@ -129,12 +129,6 @@ def test_what_is_answered_is_not_asked_again(campaign: CampaignFactory) -> None:
         assert "tokens" not in forced.err
         assert documents(c) == made
 
-        # another home of the same pipeline has nothing
-        shutil.rmtree(c.home)
-        assert notarius("run", on=c).code == 0
-        assert len(server.asked) == 24
-    assert documents(c) == made
-
 
 def test_other_words_of_the_instructions_ask_every_window_of_the_lane_again(
     campaign: CampaignFactory, tmp_path: Path
