@@ -36,12 +36,15 @@ def _owner(text: str) -> str:
     return text
 
 
-def _server(text: str) -> str:
+def server_url(text: str) -> str:
+    """Return the address of a model's server; raises ValueError that says what is wrong with it."""
     found = urlsplit(text)
     if found.scheme not in ("http", "https") or not found.hostname:
         raise ValueError("a server is written as http://HOST:PORT or https://HOST")
     if found.username or found.password:
         raise ValueError("a password does not belong in this file")
+    if text.rstrip("/").endswith("/v1"):
+        raise ValueError("leave out /v1; it is added")
     return text.rstrip("/")
 
 
@@ -90,7 +93,7 @@ class ModelSection(_Closed):
     effort: Literal["none", "low", "medium", "high", "xhigh", "max"] = "low"
     # The SDK refuses longer answers that are not streamed.
     max_tokens: Annotated[int, Field(ge=1, le=21_333)] = 16_000
-    base_url: Annotated[str, AfterValidator(_server)] | None = None
+    base_url: Annotated[str, AfterValidator(server_url)] | None = None
     in_flight: Annotated[int, Field(ge=1, le=100)] = 8
     timeout_seconds: Annotated[float, Field(gt=0, le=3_600)] = 300.0
     max_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 60.0

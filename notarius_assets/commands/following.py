@@ -34,6 +34,7 @@ class Following:
         self._failed: Counter[str] = Counter()
         self._waited: set[tuple[str, str]] = set()
         self._quiet = quiet
+        self._asks = workspace.model.name != "rules"
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
@@ -59,6 +60,8 @@ class Following:
         self._now = (source_id, lane)
         self._failed = Counter()
         self._left = windows
+        if not windows and self._asks and not self._quiet:
+            note(f"  {source_id} {lane}: nothing to ask, its registry is empty")
         if self._bar:
             if self._task is not None:
                 self._bar.remove_task(self._task)
@@ -102,7 +105,7 @@ class Following:
         for (end, reason), count in self._ends.items():
             by_end[end][reason or ""] += count
         said = [_end(end, by_end[end]) for end in WindowEnd if end in by_end]
-        kept = f"; {self._from_cache:,} of them answered before and kept" if self._from_cache else ""
+        kept = f"; {counted(self._from_cache, 'answer')} were there before" if self._from_cache else ""
         out(f"{counted(sum(self._ends.values()), 'window')}: {', '.join(said)}{kept}.")
         if self._calls:
             out(f"{_used([c for _, c in self._calls])}.")

@@ -46,8 +46,7 @@ def _standing(workspace: Workspace) -> set[str]:
     """Return the fingerprints behind the newest and the newest accepted try at every table."""
     newest: dict[tuple[str, str, bool], Attempt] = {}
     for attempt in workspace.store.attempts():
-        if attempt.windows:
-            newest[attempt.source_id, attempt.table, False] = attempt
-            if attempt.state == "accepted":
-                newest[attempt.source_id, attempt.table, True] = attempt
+        newest[attempt.source_id, attempt.table, False] = attempt
+        if attempt.state == "accepted":
+            newest[attempt.source_id, attempt.table, True] = attempt
     return {w["fingerprint"] for a in newest.values() for w in a.windows if w.get("fingerprint")}

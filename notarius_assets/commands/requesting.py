@@ -15,8 +15,8 @@ from notarius_assets.files import write_atomically
 from notarius_assets.flow.pending import LaneWindows, Planned, planned
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.ledger import Ledger
-from notarius_assets.models.calls import Call, CallStatus
-from notarius_assets.models.exchange import Imported, LineEnd, import_lines, request_line
+from notarius_assets.models.calls import OF_END, Call, CallStatus
+from notarius_assets.models.exchange import REQUEST_LINE, Imported, LineEnd, import_lines, request_line
 from notarius_assets.models.recorded import ReplayProvider
 from notarius_assets.prompting import prompts_digest
 
@@ -84,7 +84,8 @@ def _say_what_comes_next(found: Planned, total: int, to: Path) -> None:
     held = Counter((lane.lane.key, lane.waits_for) for lane in found.lanes if lane.waits_for)
     ready = [lane for lane in found.lanes if not lane.current and not lane.waits_for]
     if total:
-        note(f"Next: have {to} answered, then `notarius requests import RESULTS`, then `notarius run`.")
+        what = "them" if str(to) == "-" else str(to)
+        note(f"Next: have {what} answered, then `notarius requests import RESULTS`, then `notarius run`.")
     elif ready:
         note("Next: `notarius run`; every answer it needs now is there.")
     for (key, table), sessions in held.items():
@@ -116,11 +117,16 @@ def import_results(workspace: Workspace, file: Path) -> int:
     listed = ", ".join(f"{counts[end]:,} {end}" for end in Imported if counts[end]) or "no line"
     note(f"{file}: {listed}")
     bad = [e for e in ends if e.end in (Imported.NO_RESULT, Imported.UNREADABLE, Imported.NOT_ASKED)]
+    if bad and all(e.reason.endswith(REQUEST_LINE) for e in ends):
+        raise ConfigurationError(f"{file}: these are requests, not results", next_step="give the file of the results")
     for end in bad[:MAX_PROBLEMS]:
         note(f"notarius: {file}:{end.line}: {_said(end)}")
     if len(bad) > MAX_PROBLEMS:
         note(f"notarius: {file}: {len(bad) - MAX_PROBLEMS:,} more lines gave no answer")
-    if counts[Imported.KEPT] or counts[Imported.ALREADY_ANSWERED]:
+    left = sum(len(requests) for _, requests in _unanswered(workspace, found))
+    if left:
+        note(f"Next: {counted(left, 'window')} still without an answer; `notarius requests export` writes them.")
+    elif counts[Imported.KEPT] or counts[Imported.ALREADY_ANSWERED]:
         note("Next: `notarius run`, then `notarius requests export` again for what follows from it.")
     return 1 if bad else 0
 
@@ -145,7 +151,7 @@ def _enter(workspace: Workspace, model: ReplayProvider, ends: Sequence[LineEnd])
                 ask=1,
                 attempt=1,
                 model=model.settings.model,
-                status=CallStatus.IMPORTED,
+                status=CallStatus.IMPORTED if end.end is Imported.KEPT else OF_END[end.reading.end],
                 stop_reason=end.reading.stop_reason,
                 usage=end.reading.usage,
             )

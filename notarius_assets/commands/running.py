@@ -53,7 +53,7 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
             following.say_totals()
         _last_lines(done, len(ran), time.monotonic() - started, quiet)
         following.warn()
-        _warn_of_speakers(workspace, [s.source_id for s in before])
+        _warn_of_speakers(workspace)
     if interrupted:
         note("notarius: interrupted; what was accepted stays, run again to go on")
         return 130
@@ -144,8 +144,8 @@ def _last_lines(done: Sequence[SessionStatus], ran: int, seconds: float, quiet: 
         out(f"{session.source_id}: {session.state}: {worst.table}: {reason}{step}")
 
 
-def _warn_of_speakers(workspace: Workspace, source_ids: Sequence[str]) -> None:
-    for line in unheard(workspace, source_ids):
+def _warn_of_speakers(workspace: Workspace) -> None:
+    for line in unheard(workspace):
         note(f"notarius: {line}. Next: correct `speakers:` in {workspace.pipeline.path.name}")
 
 
@@ -164,7 +164,7 @@ def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> in
             why = f"{why}; {held}" if why else held
         rows.append((session.source_id, str(session.state), worst.table if worst else "", why))
     table(("session", "state", "table", "why"), rows)
-    _warn_of_speakers(workspace, [s.source_id for s in found])
+    _warn_of_speakers(workspace)
     orphans = _without_transcript(workspace)
     if orphans and not names:
         out(f"{counted(len(orphans), 'session')} in the lake without a transcript: {', '.join(orphans)}")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.tables import UNITS
 
 
-def unheard(workspace: Workspace, source_ids: Sequence[str]) -> list[str]:
-    """Return a line for each declared label that none of the sessions has; nothing while none was read."""
+def unheard(workspace: Workspace) -> list[str]:
+    """Return a line for each declared label that no session of the campaign has; nothing while one was not read."""
     heard: set[str] = set()
-    for source_id in source_ids:
-        made = workspace.store.accepted_attempt(source_id, UNITS)
+    for session in workspace.pipeline.sessions():
+        tried = workspace.store.latest_attempt(session.source_id, UNITS)
+        if tried is None:
+            return []
+        made = workspace.store.accepted_attempt(session.source_id, UNITS)
         heard.update(made.notes.get("speakers", ()) if made else ())
     if not heard:
         return []

@@ -330,9 +330,13 @@ def _why(
     unanswered = Counter((w.reason, w.advice) for w in windows if not w.answered and w.advice)
     if unanswered and "coverage" in reasons:
         # of several failures the most frequent one; `windows` has them all
-        (reason, advice), count = min(unanswered.items(), key=lambda item: (-item[1], item[0]))
+        (reason, advice), _ = min(unanswered.items(), key=lambda item: (-item[1], item[0]))
         said, _, step = str(advice).partition(". Next: ")
-        return {"reason": f"coverage: {count} of {len(windows)} windows {reason}: {said}", "next_step": step}
+        codes = Counter(w.reason for w in windows if not w.answered)
+        listed = ", ".join(f"{count} {code}" for code, count in sorted(codes.items(), key=str))
+        ended = str(reason) if len(codes) == 1 else f"without an answer ({listed}); most often"
+        head = f"coverage: {sum(codes.values())} of {len(windows)} windows {ended}"
+        return {"reason": f"{head}: {said}", "next_step": step}
     found = [
         f"{v.validator.key} found {v.total} ({', '.join(sorted({f.code for f in v.findings}))})"
         for v in verdicts

@@ -53,6 +53,8 @@ class StepWatch:
         """What the step used of a model; empty where none was asked."""
         if not self._calls and not self._from_cache:
             return {}
+        if not self._calls:
+            return {"answers_from_cache": self._from_cache}
         used = total(self._calls)
         return {
             "answers_from_cache": self._from_cache,

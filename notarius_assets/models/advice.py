@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from notarius_assets.models.settings import KEY_VARIABLE, Access, Settings
+from notarius_assets.models.settings import ATTEMPTS, KEY_VARIABLE, Access, Settings
 
-FATAL = frozenset({"wrong_key", "not_allowed", "unknown_model", "no_credit", "schema_refused"})
+FATAL = frozenset({"no_key", "wrong_key", "not_allowed", "unknown_model", "no_credit", "schema_refused"})
 """Failures that every other window would meet too: nobody else is asked after one of them."""
 
 NO_KEY = f"no key for the model: {KEY_VARIABLE} is not set"
@@ -23,7 +23,11 @@ def advice(reason: str, settings: Settings, access: Access, asked_to_wait: float
     """Return one line for a failed window: what the server said, and the next step after `Next:`."""
     server = access.base_url or "the Anthropic API"
     said, step = {
-        "wrong_key": (f"{server} refused the key", f"correct {KEY_VARIABLE}"),
+        "wrong_key": (
+            f"{server} refused the key",
+            "correct the key that the model's resource gives" if access.key else f"correct {KEY_VARIABLE}",
+        ),
+        "no_key": (f"{server} wants a key, and {KEY_VARIABLE} is not set", f"export {KEY_VARIABLE}=…"),
         "not_allowed": (f"{server} does not allow this key to use {settings.model}", "use a key that may"),
         "unknown_model": (
             f"{server} knows no model {settings.model}",
@@ -62,6 +66,7 @@ def advice(reason: str, settings: Settings, access: Access, asked_to_wait: float
 
 
 def _rate_limited(server: str, access: Access, asked_to_wait: float | None) -> str:
-    if asked_to_wait is None:
-        return f"{server} limits the rate"
-    return f"{server} asked to wait {asked_to_wait:,.0f} s; at most {access.longest_wait:g} s are waited"
+    if asked_to_wait is not None and asked_to_wait > access.longest_wait:
+        return f"{server} asked to wait {asked_to_wait:,.0f} s; at most {access.longest_wait:g} s are waited"
+    wish = "" if asked_to_wait is None else f", and asked to wait {asked_to_wait:,.0f} s"
+    return f"{server} limited the rate {ATTEMPTS} times in a row{wish}"

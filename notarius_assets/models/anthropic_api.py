@@ -21,13 +21,13 @@ from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.lanes.base import Lane
 from notarius_assets.models.advice import FATAL, NO_KEY, NO_KEY_STEP
 from notarius_assets.models.answers import Answer
-from notarius_assets.models.calls import Call, CallStatus, Watch
+from notarius_assets.models.calls import OF_END, Call, CallStatus, Watch
 from notarius_assets.models.facts import facts
 from notarius_assets.models.messages import NotAMessageError, Reading, read_message
 from notarius_assets.models.pause import PAUSE
 from notarius_assets.models.recorded import ReplayProvider
 from notarius_assets.models.request import ModelRequest, asked_again
-from notarius_assets.models.settings import KEY_VARIABLE
+from notarius_assets.models.settings import ATTEMPTS, KEY_VARIABLE
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowEnd
 from notarius_assets.prompting import reask_text
 
@@ -37,23 +37,12 @@ if TYPE_CHECKING:
     from anthropic import APIRequest
     from anthropic._response import AsyncAPIResponse
 
-ATTEMPTS = 4
-"""How often one ask is tried."""
-
 FIRST_WAIT = 0.5
 """Seconds before the second attempt where the server does not say; doubled before each later one."""
 
 WARM_UP = 3.0
 """Seconds after which a server has begun its first answer, and with that can read the prefix from its cache."""
 
-_ENDS = {
-    WindowEnd.DONE: CallStatus.ANSWERED,
-    WindowEnd.EMPTY: CallStatus.ANSWERED,
-    WindowEnd.REFUSED: CallStatus.REFUSED,
-    WindowEnd.TRUNCATED: CallStatus.TRUNCATED,
-    WindowEnd.INVALID: CallStatus.INVALID,
-    WindowEnd.FAILED: CallStatus.STOPPED,
-}
 _LIMITED = (429, 529)
 
 
@@ -173,9 +162,10 @@ class AnthropicProvider(ReplayProvider):
             try:
                 reading = await self._call(client, params, under_way)
             except _CallFailedError as error:
-                if error.reason in FATAL:
-                    self._stopped = error.reason
-                return self.failed(request, error.reason, asked_to_wait=under_way.asked_to_wait)
+                reason = "no_key" if error.reason == "wrong_key" and not self.key else error.reason
+                if reason in FATAL:
+                    self._stopped = reason
+                return self.failed(request, reason, asked_to_wait=under_way.asked_to_wait)
             if reading.end.answered:
                 return await self._keep(lane, request, reading, under_way)
             if reading.end is not WindowEnd.INVALID:
@@ -225,7 +215,7 @@ class AnthropicProvider(ReplayProvider):
         ask.watch.call(
             replace(
                 call,
-                status=_ENDS[reading.end],
+                status=OF_END[reading.end],
                 stop_reason=reading.stop_reason,
                 usage=reading.usage,
                 cost_usd=facts().cost(self.settings.model, reading.usage),

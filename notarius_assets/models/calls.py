@@ -8,11 +8,11 @@ from enum import StrEnum
 from typing import Protocol
 
 from notarius_assets.models.messages import NOTHING_USED, Usage
-from notarius_assets.models.window import WindowAnswer
+from notarius_assets.models.window import WindowAnswer, WindowEnd
 
 
 class CallStatus(StrEnum):
-    """What came of one attempt."""
+    """What came of one attempt. `IMPORTED` is an answer made elsewhere and kept."""
 
     ANSWERED = "answered"
     INVALID = "invalid"
@@ -26,6 +26,17 @@ class CallStatus(StrEnum):
     BAD_RESPONSE = "bad_response"
     NOT_ACCEPTED = "not_accepted"
     IMPORTED = "imported"
+
+
+OF_END = {
+    WindowEnd.DONE: CallStatus.ANSWERED,
+    WindowEnd.EMPTY: CallStatus.ANSWERED,
+    WindowEnd.REFUSED: CallStatus.REFUSED,
+    WindowEnd.TRUNCATED: CallStatus.TRUNCATED,
+    WindowEnd.INVALID: CallStatus.INVALID,
+    WindowEnd.FAILED: CallStatus.STOPPED,
+}
+"""What an attempt that got a message is, by how its window would end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from notarius_assets.models.answers import Answer, Answers
 from notarius_assets.models.messages import NotAMessageError, Reading, read_message
 from notarius_assets.models.request import ModelRequest
 
+REQUEST_LINE = "a request, not a result"
+"""Why a line of an exported file is no result line."""
+
 
 class Imported(StrEnum):
     """What became of one line of a result file."""
@@ -92,7 +95,7 @@ def _result(line: bytes) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(custom_id, str):
         raise ValueError("no custom_id")
     if not isinstance(result, dict):
-        raise ValueError("no result; a request line instead of a result line?" if "params" in found else "no result")
+        raise ValueError(REQUEST_LINE if "params" in found else "no result")
     return custom_id, result
 
 

@@ -8,6 +8,10 @@ KEY_VARIABLE = "ANTHROPIC_API_KEY"
 """The environment variable that holds the key; no file of ours ever does."""
 
 
+ATTEMPTS = 4
+"""How often one ask is tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What an answer depends on beside the messages and the schema; part of every fingerprint.

@@ -90,6 +90,8 @@ def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:
         found["rejected_candidates"] = len(attempt.rejected_candidates)
     for end, count in sorted(Counter(w["end"] for w in attempt.windows).items()):
         found[f"windows_{end}"] = count
+    if attempt.notes and "model" in attempt.code_parts:
+        found["model"] = attempt.code_parts["model"]
     if attempt.table != UNITS:
         # tokens, calls and cost, as numbers: the UI plots them over the sessions
         found.update({name: _number(name, value) for name, value in attempt.notes.items() if value is not None})

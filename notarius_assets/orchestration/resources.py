@@ -12,8 +12,10 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
+from notarius_assets.errors import ConfigurationError
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.home import Home
+from notarius_assets.pipeline import server_url
 
 
 class LakeResource(dg.ConfigurableResource[Any]):
@@ -53,9 +55,13 @@ def bound(workspace: Workspace, lake: LakeResource, model: ModelResource | None 
     here = on_lake(workspace, lake)
     if model is None:
         return here
+    try:
+        base_url = server_url(model.base_url) if model.base_url else None
+    except ValueError as error:
+        raise ConfigurationError(f"base_url of the model's resource: {error}", next_step="correct it") from error
     given: dict[str, Any] = {
         "key": model.api_key,
-        "base_url": model.base_url,
+        "base_url": base_url,
         "in_flight": model.in_flight,
         "timeout": model.timeout_seconds,
         "longest_wait": model.max_wait_seconds,

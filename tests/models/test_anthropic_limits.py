@@ -64,9 +64,9 @@ def until(true: Callable[[], bool]) -> None:
         ({"retry-after": "DATE"}, "asked to wait 3,60"),
         ({"retry-after": "1e300"}, "asked to wait 1,0"),
         ({"retry-after": "inf"}, "asked to wait inf s"),
-        ({"retry-after": "soon"}, "limits the rate. Next"),
-        ({"retry-after": "-5"}, "asked to wait 0 s"),
-        ({}, "limits the rate. Next"),
+        ({"retry-after": "soon"}, "limited the rate 4 times in a row. Next"),
+        ({"retry-after": "-5"}, "4 times in a row, and asked to wait 0 s"),
+        ({}, "limited the rate 4 times in a row. Next"),
     ],
 )
 @pytest.mark.parametrize("status", [429, 529])
@@ -253,7 +253,7 @@ SCHEMA = "output_config.format.schema: too complex"
 @pytest.mark.parametrize(
     ("reply", "reason", "said"),
     [
-        (replies.wrong_key(), "wrong_key", "refused the key. Next: correct ANTHROPIC_API_KEY"),
+        (replies.wrong_key(), "wrong_key", "refused the key. Next: correct the key that the model's resource gives"),
         (replies.not_allowed(), "not_allowed", "does not allow this key to use claude-haiku-5-5. Next: use a key"),
         (replies.unknown_model(), "unknown_model", "knows no model claude-haiku-5-5. Next: correct `model.model`"),
         (replies.no_credit(400), "no_credit", "has no credit, or has reached its spend limit. Next: add credit"),

@@ -153,7 +153,7 @@ def result(value: object) -> bytes:
         (
             request_line(REQUESTS[0]).encode(),
             Imported.UNREADABLE,
-            "no result; a request line instead of a result line?",
+            "a request, not a result",
         ),
         (line({"custom_id": FIRST}), Imported.UNREADABLE, "no result"),
         (line({"custom_id": FIRST, "result": "succeeded"}), Imported.UNREADABLE, "no result"),
@@ -281,7 +281,7 @@ def test_an_import_with_problems_says_so_and_keeps_the_rest(campaign: CampaignFa
     ended = notarius("requests", "import", str(results), on=c)
     assert ended.code == 1
     assert "1 kept, 1 already answered, 1 not asked by this pipeline, 2 no result line" in ended.err
-    for number, said in ((2, "its custom_id is no request"), (3, "not JSON"), (4, "a request line instead")):
+    for number, said in ((2, "its custom_id is no request"), (3, "not JSON"), (4, "a request, not a result")):
         assert re.search(rf"results\.jsonl:{number}: .*{said}", ended.err), ended
     notarius("requests", "export", "--to", str(exported), on=c)
     assert len(exported.read_text(encoding="utf-8").splitlines()) == 2, "what was kept is not asked for again"

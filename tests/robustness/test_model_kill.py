@@ -88,7 +88,7 @@ def test_a_killed_run_is_made_good_by_the_next(
     again = len(server.asked)
     said = notarius("run", on=c)
     assert said.code == 0, said
-    assert f"; {answers} of them answered before and kept." in said.out
+    assert f"; {answers} answers were there before." in said.out
     world.assert_the_rest(first, [world.window_of(a) for a in server.asked[again:]])
     world.assert_paid_once(c)
     assert world.exported(c, tmp_path / "out") == undisturbed

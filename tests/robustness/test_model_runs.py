@@ -123,7 +123,7 @@ def test_what_is_answered_is_not_asked_again(campaign: CampaignFactory) -> None:
 
         forced = world.program(c, "run", "--force")
         assert (forced.code, len(server.asked)) == (0, 12)
-        assert "12 windows: 10 done, 2 empty; 12 of them answered before and kept.\n" in forced.out
+        assert "12 windows: 10 done, 2 empty; 12 answers were there before.\n" in forced.out
         assert " call" not in forced.out
         assert forced.err.count("  hill-road/") == 4
         assert "tokens" not in forced.err
@@ -287,7 +287,7 @@ def test_without_a_key_nothing_is_run_where_one_is_needed(campaign: CampaignFact
         change(c, line, "")
         kept = world.program(c, "run", "--force", key=None)
         assert (kept.code, len(server.asked)) == (0, 4), kept
-        assert "4 windows: 4 done; 4 of them answered before and kept." in kept.out
+        assert "4 windows: 4 done; 4 answers were there before." in kept.out
         change(c, "provider: anthropic", "provider: anthropic\n  effort: high")
         assert world.program(c, "run", key=None).code == 2
 
