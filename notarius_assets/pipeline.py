@@ -38,7 +38,11 @@ def _owner(text: str) -> str:
 
 def server_url(text: str) -> str:
     """Return the address of a model's server; raises ValueError that says what is wrong with it."""
-    found = urlsplit(text)
+    try:
+        found = urlsplit(text)
+        found.port  # noqa: B018 - it is checked when it is read
+    except ValueError as error:
+        raise ValueError("a server is written as http://HOST:PORT or https://HOST") from error
     if found.scheme not in ("http", "https") or not found.hostname:
         raise ValueError("a server is written as http://HOST:PORT or https://HOST")
     if found.username or found.password:
@@ -105,9 +109,17 @@ class ModelSection(_Closed):
 
     @property
     def access(self) -> Access:
-        """How the server is reached; `ANTHROPIC_BASE_URL` stands in where the file names no server."""
+        """How the server is reached; `ANTHROPIC_BASE_URL` stands in where the file names no server.
+
+        Raises ConfigurationError where that variable is no address of a server.
+        """
+        named = os.environ.get("ANTHROPIC_BASE_URL", "").strip()
+        try:
+            from_environment = server_url(named) if named else None
+        except ValueError as error:
+            raise ConfigurationError(f"ANTHROPIC_BASE_URL: {error}", next_step="correct or unset it") from error
         return Access(
-            base_url=self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or None,
+            base_url=self.base_url or from_environment,
             in_flight=self.in_flight,
             timeout=self.timeout_seconds,
             longest_wait=self.max_wait_seconds,

@@ -30,6 +30,11 @@ FRAMES = (CAMPAIGN, REGISTRY, CHUNK, REASK)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _TAG = re.compile(r"[<＜](?=\s*[/／]?\s*(?:chunk|context_before|context_after|campaign|registry|example)\b)", re.I)
 _NUMBER = re.compile(r"[\[［]\s*(\d+|context)\s*[\]］]", re.I)
+_UNSEEN = dict.fromkeys(
+    (0x00AD, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF)
+)
+"""Characters that nobody sees: between the letters of a tag they would hide it."""
+
 _JSON_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<\u0085\u2028\u2029"}
 
 
@@ -126,4 +131,5 @@ def _said(unit: Unit) -> str:
 
 def _plain(text: str) -> str:
     """Return text as one line in which nothing looks like the frame or like the beginning of a unit."""
+    text = text.translate(_UNSEEN)
     return _NUMBER.sub(r"(\1)", _TAG.sub("‹", " ".join(text.split())))

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[Callable[[], None]]:
-    """Give a function that raises KeyboardInterrupt if one came since the block began, whoever handled it."""
+    """Give a function that raises KeyboardInterrupt if Ctrl-C or SIGTERM came since the block began.
+
+    Whoever handled it: Dagster ends its run for both, and the program must end too.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
@@ -23,7 +26,7 @@ def interrupts() -> Iterator[Callable[[], None]]:
 
     def check() -> None:
         with contextlib.suppress(BlockingIOError):
-            if signal.SIGINT in came.recv(4096):
+            if {signal.SIGINT, signal.SIGTERM} & set(came.recv(4096)):
                 raise KeyboardInterrupt
 
     try:

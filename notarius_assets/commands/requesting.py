@@ -61,11 +61,18 @@ def _unanswered(workspace: Workspace, found: Planned) -> list[tuple[LaneWindows,
 
 
 def _write(to: Path, text: str) -> None:
-    if str(to) == "-":
-        sys.stdout.write(text)
-        return
+    data = text.encode()
     try:
-        write_atomically(to, text.encode())
+        if str(to) == "-":
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        elif to.exists() and not to.is_file():
+            # a pipe or a device is written to, not replaced
+            to.write_bytes(data)
+        else:
+            write_atomically(to.resolve(), data)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise NotariusError(f"{to}: can't be written ({error.strerror})", next_step="check the folder") from error
 

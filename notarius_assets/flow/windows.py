@@ -32,6 +32,7 @@ class StepWatch:
     def __init__(self, workspace: Workspace, lane: Lane, source_id: str, run_id: str) -> None:
         self._progress = workspace.progress
         self._lane = lane.key
+        self._may_call = workspace.model.name == "anthropic"
         step = {"lane": lane.key, "prompts": prompts_digest(lane), "run_id": run_id}
         self._ledger = Ledger(workspace.store, source_id, lane.candidates_table, step)
         self._calls: list[Call] = []
@@ -53,7 +54,7 @@ class StepWatch:
         """What the step used of a model; empty where none was asked."""
         if not self._calls and not self._from_cache:
             return {}
-        if not self._calls:
+        if not self._calls and not self._may_call:
             return {"answers_from_cache": self._from_cache}
         used = total(self._calls)
         return {

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from notarius_assets.errors import NotariusError
 from notarius_assets.lake.store import Store, part
 from notarius_assets.models.calls import Call
+from notarius_assets.models.messages import Usage
+
+_NAME = re.compile(r"\d{6}\.jsonl")
+_TOKENS = tuple(f.name for f in fields(Usage))
+_NUMBERS = ("chunk_id", "ask", "attempt", "http_status", "latency_ms")
+_TEXTS = (
+    *("source_id", "lane", "fingerprint", "model", "prompts", "status"),
+    *("stop_reason", "request_id", "started_at", "run_id"),
+)
+_TOO_LARGE = 2**63
 
 
 class Ledger:
@@ -36,24 +47,46 @@ class Ledger:
 
     def _next(self) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True)
-        number = max((int(p.stem) for p in self._folder.glob("[0-9]*.jsonl")), default=0) + 1
+        number = max((int(p.stem) for p in self._folder.glob("*.jsonl") if _NAME.fullmatch(p.name)), default=0) + 1
         return self._folder / f"{number:06d}.jsonl"
 
 
 def ledger_paths(store: Store) -> list[Path]:
     """Return the files of all ledgers, sorted."""
-    return sorted(store.root.glob("calls/campaign=*/session=*/*/*.jsonl"))
+    found = store.root.glob("calls/campaign=*/session=*/*/*.jsonl")
+    return sorted(p for p in found if _NAME.fullmatch(p.name) and p.is_file())
 
 
 def entries(store: Store) -> Iterator[tuple[str, int, int, Mapping[str, Any]]]:
-    """Yield table, number of the step, number of the call in it (from 1), and the attempt, in order."""
+    """Yield table, number of the step, number of the call in it (from 1), and the attempt, in order.
+
+    Lines that are no attempts are passed over: what a crash cut off, and what others wrote.
+    """
     for path in ledger_paths(store):
         number = 0
         for line in path.read_bytes().splitlines():
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                # what a crash cut off
-                continue
-            number += 1
-            yield path.parent.name, int(path.stem), number, entry
+            entry = _entry(line)
+            if entry is not None:
+                number += 1
+                yield path.parent.name, int(path.stem), number, entry
+
+
+def _entry(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(line)
+        used = found["usage"]
+        texts = [found.get(name) for name in _TEXTS]
+        numbers = [found.get(name) for name in _NUMBERS] + [used.get(name) for name in _TOKENS]
+        cost = found.get("cost_usd")
+        whole = str(found["source_id"]).count("/") == 1
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    if not whole or not all(t is None or isinstance(t, str) for t in texts):
+        return None
+    if not all(n is None or (isinstance(n, int) and abs(n) < _TOO_LARGE) for n in numbers):
+        return None
+    if not (cost is None or isinstance(cost, int | float)):
+        return None
+    # a field that this version does not know is passed over, one that an older one did not have is empty
+    known = {name: found.get(name) for name in (*_TEXTS, *_NUMBERS, "cost_usd")}
+    return {**known, "usage": {name: used.get(name) for name in _TOKENS}}

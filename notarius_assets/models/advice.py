@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from notarius_assets.models.settings import ATTEMPTS, KEY_VARIABLE, Access, Settings
 
-FATAL = frozenset({"no_key", "wrong_key", "not_allowed", "unknown_model", "no_credit", "schema_refused"})
+FATAL = frozenset({"redirected", "no_key", "wrong_key", "not_allowed", "unknown_model", "no_credit", "schema_refused"})
 """Failures that every other window would meet too: nobody else is asked after one of them."""
 
 NO_KEY = f"no key for the model: {KEY_VARIABLE} is not set"
@@ -15,7 +15,7 @@ NO_KEY_STEP = (
 
 
 _ASKED_ALONE = "run again; nothing else is asked"
-_NO_RESPONSE = frozenset({"no_answer", "no_object", "several_objects", "extra_field", "too_deep"})
+_NO_RESPONSE = frozenset({"no_answer", "no_object", "several_objects", "extra_field", "too_deep", "too_long"})
 _UNREADABLE = ("asked twice, and no answer had the right form", _ASKED_ALONE)
 
 
@@ -45,6 +45,7 @@ def advice(reason: str, settings: Settings, access: Access, asked_to_wait: float
             f"the request is longer than {settings.model} takes",
             "lower `chunking.max_units` or `chunking.max_characters`",
         ),
+        "redirected": (f"{server} sends us to another address", "correct `model.base_url`: nothing is sent elsewhere"),
         "bad_request": (f"{server} refused the request as malformed", "check `model.base_url` and `model.effort`"),
         "rate_limited": (_rate_limited(server, access, asked_to_wait), "run again later; what was answered is kept"),
         "server_error": (f"{server} failed again and again", "run again later; what was answered is kept"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ _HEX = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A kept answer: the private response, and where it came from."""
+    """A kept answer: the private response, who asked for it first, and where it came from."""
 
     payload: Mapping[str, Any]
     lane: str
+    source_id: str
     model: str
     stop_reason: str | None = None
     request_id: str | None = None
@@ -43,11 +44,17 @@ class Answers:
         """Return a kept answer; None where there is none, or where somebody has damaged the file."""
         try:
             found = json.loads(self.path(fingerprint).read_bytes())
-            answer = Answer(**{**found, "usage": Usage(**found["usage"])})
-            usable = list(answer.payload) == [root] and isinstance(answer.payload[root], list)
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            payload = found["payload"]
+            usable = list(payload) == [root] and isinstance(payload[root], list)
+            used = found.get("usage") or {}
+            usage = Usage(*(used.get(f.name) or 0 for f in fields(Usage)))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
-        return answer if usable else None
+        if not usable:
+            return None
+        # what was paid for outlives versions: other fields may be missing, or be new
+        lane, source_id, model = (str(found.get(name) or "") for name in ("lane", "source_id", "model"))
+        return Answer(payload, lane, source_id, model, found.get("stop_reason"), found.get("request_id"), usage)
 
     def has(self, fingerprint: str) -> bool:
         """Tell whether an answer is kept."""
@@ -61,8 +68,16 @@ class Answers:
     def kept(self) -> Iterator[tuple[str, Path]]:
         """Yield fingerprint and file of every answer, in order."""
         for path in sorted(self.folder.glob("??/*.json")):
-            if len(path.stem) == 64 and set(path.stem) <= _HEX:
+            if len(path.stem) == 64 and set(path.stem) <= _HEX and path.is_file():
                 yield path.stem, path
+
+    def asked_by(self, fingerprint: str) -> tuple[str, str]:
+        """Return source_id and lane that first asked for an answer; empty where its file does not tell."""
+        try:
+            found = json.loads(self.path(fingerprint).read_bytes())
+            return str(found["source_id"]), str(found["lane"])
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return "", ""
 
     def unfinished(self) -> list[Path]:
         """Return files that a killed process left half-written, or that another one is writing now."""

@@ -12,6 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     import httpx2
     from anthropic import APIRequest
     from anthropic._response import AsyncAPIResponse
+
+MAX_REQUEST_ID = 200
+"""Characters of a server's id of a call that are kept."""
 
 FIRST_WAIT = 0.5
 """Seconds before the second attempt where the server does not say; doubled before each later one."""
@@ -81,6 +85,7 @@ class AnthropicProvider(ReplayProvider):
     """Answers by calls where nothing is kept; a usable answer is on disk before its window ends."""
 
     name = "anthropic"
+    _disk: ThreadPoolExecutor
     _stopped: str | None = None
     """Why nobody else is asked any more."""
 
@@ -128,12 +133,14 @@ class AnthropicProvider(ReplayProvider):
         # Calls that go out together all pay for writing the same prefix into the server's cache. So the odd ones go
         # first, the others when the prefix can be read: that takes as many rounds as all at once.
         first = len(requests) % self.access.in_flight or self.access.in_flight
-        async with self._client() as client, asyncio.TaskGroup() as group:
-            for n, request in enumerate(requests):
-                if n == first:
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(warm.wait(), WARM_UP)
-                group.create_task(one(request))
+        # leaving it waits for what is being written, also when all this is interrupted
+        with ThreadPoolExecutor(thread_name_prefix="answers") as self._disk:
+            async with self._client() as client, asyncio.TaskGroup() as group:
+                for n, request in enumerate(requests):
+                    if n == first:
+                        with contextlib.suppress(TimeoutError):
+                            await asyncio.wait_for(warm.wait(), WARM_UP)
+                    group.create_task(one(request))
         return ended
 
     def _client(self) -> anthropic.AsyncAnthropic:
@@ -141,7 +148,10 @@ class AnthropicProvider(ReplayProvider):
 
         # at DEBUG the SDK logs requests, and with them the transcript
         logging.getLogger("anthropic").setLevel(logging.WARNING)
+        # a redirect would take the transcript to another address than the one that was named
+        http = anthropic.DefaultAsyncHttpxClient(follow_redirects=False, timeout=self.access.timeout)
         return anthropic.AsyncAnthropic(
+            http_client=http,
             # a local server asks for no key, the SDK does
             api_key=self.key or "none",
             base_url=self.access.base_url,
@@ -166,6 +176,11 @@ class AnthropicProvider(ReplayProvider):
                 if reason in FATAL:
                     self._stopped = reason
                 return self.failed(request, reason, asked_to_wait=under_way.asked_to_wait)
+            except NotariusError:
+                raise
+            except Exception as error:
+                # a fault of ours, or of the SDK: it ends this window, and the calls beside it are not thrown away
+                return self.failed(request, f"unexpected_{type(error).__name__}")
             if reading.end.answered:
                 return await self._keep(lane, request, reading, under_way)
             if reading.end is not WindowEnd.INVALID:
@@ -176,15 +191,17 @@ class AnthropicProvider(ReplayProvider):
     async def _keep(self, lane: Lane, request: ModelRequest, reading: Reading, ask: _Ask) -> WindowAnswer:
         payload = reading.payload or {}
         request_id = ask.last.request_id if ask.last else None
-        answer = Answer(payload, lane.key, self.settings.model, reading.stop_reason, request_id, reading.usage)
+        asker, model = request.window.source_id, self.settings.model
+        answer = Answer(payload, lane.key, asker, model, reading.stop_reason, request_id, reading.usage)
+        # it waits for the disk, not in the way of the other calls; once begun nothing stops it
+        written = self._disk.submit(self.answers.put, request.fingerprint, answer)
         try:
-            # it waits for the disk: not in the way of the other calls
-            await asyncio.to_thread(self.answers.put, request.fingerprint, answer)
+            await asyncio.shield(asyncio.wrap_future(written))
         except OSError as error:
             # going on would pay for more that can't be kept
             raise NotariusError(
                 f"{self.answers.folder}: an answer can't be kept ({error.strerror})",
-                next_step="make room, then run again",
+                next_step="look at that folder, make room, then run again",
             ) from error
         return WindowAnswer(reading.end, payload, None, None, AnsweredBy.CALL, request.fingerprint)
 
@@ -204,7 +221,7 @@ class AnthropicProvider(ReplayProvider):
         call = replace(
             ask.last or ask.begin(),
             http_status=response.http_response.status_code,
-            request_id=response.headers.get("request-id"),
+            request_id=_request_id(response.headers),
         )
         ask.last = call
         try:
@@ -246,13 +263,17 @@ class AnthropicProvider(ReplayProvider):
         except anthropic.APIConnectionError:
             failed(CallStatus.NO_CONNECTION)
             raise
+        except asyncio.CancelledError:
+            # the server may go on, and charge for it
+            failed(CallStatus.INTERRUPTED)
+            raise
         ask.last = replace(call, latency_ms=_milliseconds(begun))
         http = response.http_response
         if http.is_success:
             return response
         status = CallStatus.RATE_LIMITED if http.status_code in _LIMITED else CallStatus.NOT_ACCEPTED
         status = CallStatus.SERVER_ERROR if http.status_code >= 500 and http.status_code != 529 else status
-        failed(status, http_status=http.status_code, request_id=http.headers.get("request-id"))
+        failed(status, http_status=http.status_code, request_id=_request_id(http.headers))
         if _spent(http):
             # the SDK would try again, and no wait mends this
             http.headers["x-should-retry"] = "false"
@@ -312,9 +333,15 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         except (KeyError, ValueError):
             continue
     try:
-        return max(0.0, (parsedate_to_datetime(headers["retry-after"]) - datetime.now(UTC)).total_seconds())
-    except (KeyError, ValueError, TypeError):
+        until = parsedate_to_datetime(headers["retry-after"])
+        return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    except (KeyError, ValueError, TypeError, OverflowError):
         return None
+
+
+def _request_id(headers: httpx2.Headers) -> str | None:
+    found = headers.get("request-id")
+    return found[:MAX_REQUEST_ID] if found else None
 
 
 def _spent(http: httpx2.Response) -> bool:
@@ -324,7 +351,7 @@ def _spent(http: httpx2.Response) -> bool:
     try:
         details = http.json()["error"]["details"]
         return "spend_limit" in details["error_code"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
 
 
@@ -340,7 +367,11 @@ def _reason(error: anthropic.APIStatusError) -> str:
         return "rate_limited"
     if status >= 500:
         return "server_error"
-    said = (error.api_message or "").lower()
+    if status < 400:
+        return "redirected"
+    # the SDK passes on whatever a server puts there
+    message: object = error.api_message
+    said = message.lower() if isinstance(message, str) else ""
     if error.type == "billing_error" or "credit balance" in said:
         return "no_credit"
     if status in _BY_STATUS:

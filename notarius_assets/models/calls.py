@@ -25,6 +25,7 @@ class CallStatus(StrEnum):
     NO_CONNECTION = "no_connection"
     BAD_RESPONSE = "bad_response"
     NOT_ACCEPTED = "not_accepted"
+    INTERRUPTED = "interrupted"
     IMPORTED = "imported"
 
 

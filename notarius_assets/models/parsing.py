@@ -11,6 +11,13 @@ MAX_DEPTH = 50
 """Levels of lists and objects in a response; what is nested deeper could be read here and not be written again."""
 
 
+MAX_CHARACTERS = 1_000_000
+"""Longest text that is looked at: more than any model's longest answer."""
+
+MAX_STARTS = 200
+"""How often an object may begin and not end: each time the rest of the text is read."""
+
+
 class UnreadableError(ValueError):
     """A text that does not hold exactly one private response; the message is a code."""
 
@@ -23,8 +30,10 @@ def private_response(text: str, root: str) -> dict[str, Any]:
     """Return the one object `{"<root>": [...]}` of a text.
 
     A fence or sentences around it are passed over. Raises UnreadableError: `no_answer`, `no_object`, `extra_field`,
-    `several_objects`, `too_deep`. The list's items are judged later, one by one.
+    `several_objects`, `too_deep`, `too_long`. The list's items are judged later, one by one.
     """
+    if len(text) > MAX_CHARACTERS:
+        raise UnreadableError("too_long")
     if not text.strip():
         raise UnreadableError("no_answer")
     shaped = [found for found in _objects(text) if isinstance(found.get(root), list)]
@@ -51,11 +60,13 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects of a text."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
     at = text.find("{")
-    while at != -1:
+    starts = 0
+    while at != -1 and starts < MAX_STARTS:
         try:
             found, end = decoder.raw_decode(text, at)
         except ValueError:
             end = at + 1
+            starts += 1
         except RecursionError:
             # it would be met again at each of its braces
             raise UnreadableError("too_deep") from None

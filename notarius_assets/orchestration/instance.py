@@ -56,6 +56,8 @@ def open_instance(home: Home) -> dg.DagsterInstance:
     try:
         instance = dg.DagsterInstance.from_config(str(folder))
         instance.get_runs_count()
+        # what a kill during the very first start leaves has no such table, and Dagster does not mend it
+        instance.get_dynamic_partitions("none")
     except Exception as error:
         raise NotariusError(
             f"{folder}: the Dagster instance can't be opened ({type(error).__name__})",

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import dagster as dg
 from dagster import RunsFilter
+from sqlalchemy.exc import OperationalError
 
-from notarius_assets.errors import SessionBusyError
+from notarius_assets.errors import NotariusError, SessionBusyError
 from notarius_assets.flow.currency import SessionState, SessionStatus, TableStatus, status
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.locks import left_by_killed, session_lock
@@ -89,7 +90,13 @@ class Runner:
 @contextlib.contextmanager
 def runner(workspace: Workspace) -> Iterator[Runner]:
     """Open the home's instance and give a runner on it; at the end of the block the history is built."""
-    with open_instance(workspace.home) as instance:
-        running = Runner(workspace, instance)
-        yield running
-        running.build_history()
+    try:
+        with open_instance(workspace.home) as instance:
+            running = Runner(workspace, instance)
+            yield running
+            running.build_history()
+    except OperationalError as error:
+        raise NotariusError(
+            f"{workspace.home.dagster}: Dagster's database can't be used ({error.orig})",
+            next_step="make room or check the folder's rights, then run again; what was accepted stays",
+        ) from error

@@ -12,7 +12,7 @@
 --   attempt: number of the try at this ask, from 1
 --   model: the model that was asked
 --   prompts: SHA-256 over the prompt texts of the lane
---   status: answered, invalid, refused, truncated, stopped, rate_limited, server_error, timeout, no_connection, bad_response, not_accepted or imported
+--   status: answered, invalid, refused, truncated, stopped, rate_limited, server_error, timeout, no_connection, bad_response, not_accepted, interrupted or imported
 --   http_status: status of the HTTP answer, if there was one
 --   stop_reason: why the model stopped
 --   input_tokens: input that was neither written to the prompt cache nor read from it

@@ -16,7 +16,7 @@ from notarius_assets.testing.server import ModelServer
 from tests.models.asking import GOOD, ask, end_of, kept, provider
 
 PRINT = "ab" + "0" * 62
-ANSWER = Answer(GOOD, "dnd/npcs", "claude-haiku-5-5", "end_turn", "req_1", Usage(1, 2, 3, 4))
+ANSWER = Answer(GOOD, "dnd/npcs", "hill-road/session-01", "claude-haiku-5-5", "end_turn", "req_1", Usage(1, 2, 3, 4))
 
 
 def ascii_id(name: object) -> str:
@@ -38,7 +38,7 @@ def test_an_answer_is_kept_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["\ud800", "\u2028", "Caf\u00e9", "\U0001f409", "\x00", 10**4000], ids=ascii_id)
 def test_whatever_json_can_say_can_be_kept(name: Any, tmp_path: Path) -> None:
     answers = Answers(tmp_path)
-    answers.put(PRINT, Answer({"npcs": [{"name": name}]}, "dnd/npcs", "m"))
+    answers.put(PRINT, Answer({"npcs": [{"name": name}]}, "dnd/npcs", "hill-road/session-01", "m"))
     found = answers.get(PRINT, "npcs")
     assert found is not None
     assert found.payload == {"npcs": [{"name": name}]}
@@ -67,11 +67,19 @@ DAMAGED = [
     json.dumps({**whole(), "payload": {"npcs": None}}).encode(),
     json.dumps({**whole(), "payload": {"npcs": [], "more": 1}}).encode(),
     json.dumps({**whole(), "payload": {"interactions": []}}).encode(),
-    json.dumps({**whole(), "usage": None}).encode(),
-    json.dumps({**whole(), "usage": {"tokens": 1}}).encode(),
-    json.dumps({**whole(), "unknown": 1}).encode(),
-    json.dumps({"payload": GOOD}).encode(),
+    json.dumps({**whole(), "usage": [1]}).encode(),
 ]
+
+
+@pytest.mark.parametrize("other", [{"usage": None}, {"usage": {"tokens": 1}}, {"unknown": 1}, {"lane": None}])
+def test_an_answer_of_another_version_is_still_one(other: dict[str, Any], tmp_path: Path) -> None:
+    answers = Answers(tmp_path)
+    answers.put(PRINT, ANSWER)
+    for found in ({**whole(), **other}, {"payload": GOOD, **other}):
+        answers.path(PRINT).write_bytes(json.dumps(found).encode())
+        kept_one = answers.get(PRINT, "npcs")
+        assert kept_one is not None
+        assert kept_one.payload == GOOD
 
 
 @pytest.mark.parametrize("data", DAMAGED, ids=lambda data: f"{len(data)}-bytes")
@@ -85,7 +93,7 @@ def test_a_damaged_answer_counts_as_none(data: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"[" * 100_000, b'{"payload": {"npcs": []}}'], ids=lambda data: f"{len(data)}-bytes"
+    "data", [b"", b"[" * 100_000, b'{"payload": {"npcs": 11}}'], ids=lambda data: f"{len(data)}-bytes"
 )
 def test_a_damaged_answer_is_asked_for_again_and_mended(data: bytes, tmp_path: Path) -> None:
     with ModelServer(replies.answer(GOOD)) as server:
@@ -131,5 +139,5 @@ def test_what_a_write_leaves_when_it_fails(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space"):
-        answers.put(PRINT, Answer({"npcs": []}, "dnd/npcs", "m"))
+        answers.put(PRINT, Answer({"npcs": []}, "dnd/npcs", "hill-road/session-01", "m"))
     assert [p.read_bytes() for p in kept(tmp_path)] == [before]

@@ -333,5 +333,5 @@ def test_an_answer_that_cannot_be_kept_ends_the_asking(tmp_path: Path, monkeypat
         monkeypatch.setattr(asking.answers, "put", full)
         with pytest.raises(NotariusError, match="an answer can't be kept") as raised:
             ask(asking, 5)
-    assert raised.value.next_step == "make room, then run again"
+    assert raised.value.next_step == "look at that folder, make room, then run again"
     assert len(server.asked) <= 2, "nobody pays for what can't be kept"

@@ -137,7 +137,7 @@ def test_other_braces_are_passed_over(text: str) -> None:
 
 
 @pytest.mark.parametrize("opened", ["[", '{"a":'])
-@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 300, 700, 3_000, 200_000])
+@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 300, 700, 3_000, 100_000])
 def test_what_is_nested_without_end_is_no_answer(opened: str, levels: int) -> None:
     closed = "]" if opened == "[" else "}"
     text = '{"npcs":[' + opened * levels + "1" + closed * levels + "]}"

@@ -169,7 +169,7 @@ def test_killed_while_everybody_waits_for_the_rate_limit(undisturbed: dict[str, 
         return replies.rate_limited("30") if limited["on"] and asked.number > 5 else world.answered(asked)
 
     with ModelServer(script) as server:
-        c = world.twelve(tmp_path, server.url, 4, max_wait_seconds=150)
+        c = world.twelve(tmp_path, server.url, 4, max_wait_seconds=60)
         process = world.forked(c)
         world.until(
             lambda: server.in_flight == 0 and any(e["status"] == "rate_limited" for e in world.calls(c)), "pause"
