@@ -81,12 +81,18 @@ def _entry(line: bytes) -> Mapping[str, Any] | None:
         whole = str(found["source_id"]).count("/") == 1
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    if not whole or not all(t is None or isinstance(t, str) for t in texts):
+    if not whole or not all(t is None or _is_text(t) for t in texts):
         return None
-    if not all(n is None or (isinstance(n, int) and abs(n) < _TOO_LARGE) for n in numbers):
+    if not all(n is None or (type(n) is int and abs(n) < _TOO_LARGE) for n in numbers):
         return None
-    if not (cost is None or isinstance(cost, int | float)):
+    # also what is no number compares as false
+    if not (cost is None or (type(cost) in (int, float) and abs(cost) < _TOO_LARGE)):
         return None
     # a field that this version does not know is passed over, one that an older one did not have is empty
     known = {name: found.get(name) for name in (*_TEXTS, *_NUMBERS, "cost_usd")}
     return {**known, "usage": {name: used.get(name) for name in _TOKENS}}
+
+
+def _is_text(value: object) -> bool:
+    """Tell whether a value is text that can be written: JSON has an escape for half a surrogate pair, UTF-8 none."""
+    return isinstance(value, str) and value == value.encode(errors="ignore").decode()
