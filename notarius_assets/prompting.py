@@ -8,6 +8,7 @@ that imitates the frame or a unit's number is shown with other brackets.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,10 +31,8 @@ FRAMES = (CAMPAIGN, REGISTRY, CHUNK, REASK)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _TAG = re.compile(r"[<＜](?=\s*[/／]?\s*(?:chunk|context_before|context_after|campaign|registry|example)\b)", re.I)
 _NUMBER = re.compile(r"[\[［]\s*(\d+|context)\s*[\]］]", re.I)
-_UNSEEN = dict.fromkeys(
-    (0x00AD, 0x180E, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF)
-)
-"""Characters that nobody sees: between the letters of a tag they would hide it."""
+_FILLERS = frozenset(map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10))))
+"""Characters that nobody sees and that are no format characters by category."""
 
 _JSON_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<\u0085\u2028\u2029"}
 
@@ -131,5 +130,13 @@ def _said(unit: Unit) -> str:
 
 def _plain(text: str) -> str:
     """Return text as one line in which nothing looks like the frame or like the beginning of a unit."""
-    text = text.translate(_UNSEEN)
-    return _NUMBER.sub(r"(\1)", _TAG.sub("‹", " ".join(text.split())))
+    line = " ".join(text.split())
+    # between the letters of a tag, characters that nobody sees would hide it; elsewhere scripts and emoji need them
+    if not line.isascii():
+        seen = "".join(c for c in line if c not in _FILLERS and unicodedata.category(c) != "Cf")
+        line = seen if _frame_like(seen) > _frame_like(line) else line
+    return _NUMBER.sub(r"(\1)", _TAG.sub("‹", line))
+
+
+def _frame_like(line: str) -> int:
+    return len(_TAG.findall(line)) + len(_NUMBER.findall(line))

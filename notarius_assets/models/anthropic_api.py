@@ -226,9 +226,12 @@ class AnthropicProvider(ReplayProvider):
         ask.last = call
         try:
             reading = read_message(response.http_response.json(), ask.request.root)
-        except (NotAMessageError, ValueError, RecursionError):
+        except Exception as error:
+            # whatever it was, it was called and may be charged for
             ask.watch.call(replace(call, status=CallStatus.BAD_RESPONSE))
-            raise _CallFailedError("bad_response") from None
+            if isinstance(error, NotAMessageError | ValueError | RecursionError):
+                raise _CallFailedError("bad_response") from None
+            raise
         ask.watch.call(
             replace(
                 call,

@@ -14,8 +14,8 @@ MAX_DEPTH = 50
 MAX_CHARACTERS = 1_000_000
 """Longest text that is looked at: more than any model's longest answer."""
 
-MAX_STARTS = 200
-"""How often an object may begin and not end: each time the rest of the text is read."""
+MAX_READ_AGAIN = 3_000_000
+"""Characters that may be read for objects that begin and do not end: each may take the whole rest of the text."""
 
 
 class UnreadableError(ValueError):
@@ -60,13 +60,13 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects of a text."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
     at = text.find("{")
-    starts = 0
-    while at != -1 and starts < MAX_STARTS:
+    left = MAX_READ_AGAIN
+    while at != -1 and left > 0:
         try:
             found, end = decoder.raw_decode(text, at)
-        except ValueError:
+        except ValueError as error:
             end = at + 1
-            starts += 1
+            left -= max(1, getattr(error, "pos", len(text)) - at)
         except RecursionError:
             # it would be met again at each of its braces
             raise UnreadableError("too_deep") from None

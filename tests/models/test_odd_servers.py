@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from notarius_assets.models import anthropic_api
 from notarius_assets.models.answers import Answer
 from notarius_assets.models.calls import Call
-from notarius_assets.models.messages import Reading
-from notarius_assets.models.parsing import MAX_CHARACTERS, MAX_STARTS, UnreadableError, private_response
+from notarius_assets.models.messages import Reading, read_message
+from notarius_assets.models.parsing import MAX_CHARACTERS, UnreadableError, private_response
 from notarius_assets.prompting import assemble
 from notarius_assets.testing import replies
 from notarius_assets.testing.asked import Asked
@@ -26,7 +25,9 @@ from notarius_assets.testing.server import ModelServer
 from tests.models.asking import GOOD, NPCS, SOON, Told, ask, end_of, kept, provider, quick, units, window, windows
 from tests.models.world import chunk_of
 
-INVISIBLE = "\u00ad\u180e\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff"
+INVISIBLE = (
+    "\u00ad\u180e\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u2069\ufeff\u200c\u200d\u2061\u034f\ufe0f\u3164\u115f"
+)
 """Characters that no reader sees."""
 
 FAR = {"retry-after": "Fri, 31 Dec 99999999999 23:59:59 GMT"}
@@ -69,14 +70,12 @@ def test_an_odd_error_answer_ends_its_window_alone(odd: Reply, end: str, attempt
 
 
 def test_an_exception_nobody_expects_ends_its_window_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = anthropic_api.read_message
-
     def broken(message: Any, root: str) -> Reading:
         if message["content"][0]["text"] == "odd":
             raise ZeroDivisionError
-        return read(message, root)
+        return read_message(message, root)
 
-    monkeypatch.setattr(anthropic_api, "read_message", broken)
+    monkeypatch.setattr("notarius_assets.models.anthropic_api.read_message", broken)
     with ModelServer(lambda asked: replies.text("odd") if 2 in chunk_of(asked) else replies.answer(GOOD)) as server:
         ended, _ = ask(provider(server.url, tmp_path), 4)
         assert len(server.asked) == 4
@@ -170,8 +169,16 @@ def test_a_text_longer_than_any_answer_is_not_looked_at(decoded: list[int]) -> N
 def test_objects_that_begin_and_do_not_end_are_looked_for_only_so_often(decoded: list[int]) -> None:
     with pytest.raises(UnreadableError, match=r"^no_object$"):
         private_response(('{"a":' * 180 + "x ") * 500, "npcs")
-    assert len(decoded) <= MAX_STARTS
-    assert private_response("{ " * (MAX_STARTS - 1) + json.dumps(GOOD), "npcs") == GOOD
+    # 90,000 begin here
+    assert len(decoded) < 10_000
+    assert private_response("{ " * 199 + json.dumps(GOOD), "npcs") == GOOD
+
+
+@pytest.mark.parametrize("text", ['{"a":[' * 320 + "0," * 499_000, '{"a":1,"b":[' * 100 + '{"a":0},' * 120_000])
+def test_a_text_is_not_read_to_its_end_again_and_again(text: str, decoded: list[int]) -> None:
+    with pytest.raises(UnreadableError, match=r"^no_object$"):
+        private_response(text, "npcs")
+    assert len(decoded) <= 5
 
 
 @pytest.mark.parametrize("unseen", INVISIBLE, ids=lambda c: f"U+{ord(c):04X}")
@@ -185,3 +192,8 @@ def test_what_nobody_sees_does_not_hide_a_frame(unseen: str) -> None:
     assert re.findall(r"\[\s*(?:\d+|context)\s*\]", inside) == ["[1]", "[2]"]
     assert "[12]" not in seen
     assert "forged" in inside, "the words are shown"
+
+
+def test_what_nobody_sees_stays_where_a_script_or_a_picture_needs_it() -> None:
+    text = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f680 \u2764\ufe0f"
+    assert text in assemble(NPCS, window(text=text))[-1].text

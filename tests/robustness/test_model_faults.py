@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
+import stat
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,12 +16,12 @@ from typing import Any
 import pytest
 
 from notarius_assets.models.answers import Answer, Answers
-from notarius_assets.models.settings import KEY_VARIABLE
 from notarius_assets.testing.asked import Asked
 from notarius_assets.testing.replies import Reply
 from notarius_assets.testing.server import ModelServer
 from tests.conftest import Campaign, CampaignFactory, write_campaign
 from tests.models import world
+from tests.models.asking import quick
 from tests.robustness.support import Ended, change, notarius, retell, run_steps
 
 ANSWERS = 2
@@ -105,21 +107,14 @@ def test_prune_leaves_what_it_can_not_judge(campaign: CampaignFactory) -> None:
 
 
 def test_what_waits_for_its_registry_goes_when_the_registry_is_there(campaign: CampaignFactory) -> None:
-    with ModelServer(world.answered) as server:
+    with ModelServer(world.answered) as server, quick():
         c = campaign(sessions=1, extra=world.model(server.url, windows=6))
-        run_with_key(c)
+        run_steps(c)
     used = world.kept(c)
     assert len(used) == 2
     keep(c, "a", "hill-road/session-01", DEEDS)
     assert notarius("prune", on=c).code == 0
     assert world.kept(c) == used
-
-
-def run_with_key(campaign: Campaign) -> None:
-    """Make everything in this process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(KEY_VARIABLE, world.KEY)
-        run_steps(campaign)
 
 
 @pytest.fixture
@@ -161,10 +156,29 @@ def test_requests_are_utf_8_wherever_they_are_printed(exported: tuple[Campaign, 
     assert (said.returncode, said.stdout) == (0, expected)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_a_full_device_is_one_line(exported: tuple[Campaign, bytes]) -> None:
-    said = only_line(notarius("requests", "export", "--to", "/dev/full", on=exported[0]), 1)
-    assert said.startswith("notarius: /dev/full: can't be written (")
+@pytest.fixture
+def full(tmp_path: Path) -> Path:
+    """Return a device that is always full: for root a copy, as a fault would replace the system's own by a file."""
+    device = Path("/dev/full")
+    if not device.is_char_device():
+        pytest.skip("this system has no full device")
+    if os.geteuid():
+        return device
+    copy = tmp_path / "full"
+    try:
+        os.mknod(copy, stat.S_IFCHR | 0o600, device.stat().st_rdev)
+        copy.write_bytes(b"x")
+    except PermissionError:
+        pytest.skip("devices can't be made or used here")
+    except OSError as error:
+        assert error.errno == errno.ENOSPC  # noqa: PT017 - this is how it is known to work
+    return copy
+
+
+def test_a_full_device_is_one_line(exported: tuple[Campaign, bytes], full: Path) -> None:
+    said = only_line(notarius("requests", "export", "--to", str(full), on=exported[0]), 1)
+    assert said.startswith(f"notarius: {full}: can't be written (")
+    assert full.is_char_device()
 
 
 FOREIGN = (
@@ -183,8 +197,12 @@ FOREIGN = (
 WRONG: tuple[Mapping[str, Any], ...] = (
     {"http_status": "two hundred"},
     {"latency_ms": 10**30},
+    {"ask": True},
     {"chunk_id": [1]},
     {"cost_usd": "much"},
+    {"cost_usd": 10**400},
+    {"cost_usd": float("nan")},
+    {"model": "\ud800"},
     {"lane": {"a": 1}},
     {"usage": [1, 2]},
     {"usage": {"input": "many"}},
@@ -195,25 +213,82 @@ WRONG: tuple[Mapping[str, Any], ...] = (
 """What no attempt has."""
 
 
-def test_foreign_lines_and_files_in_the_ledger_are_passed_over(campaign: CampaignFactory) -> None:
-    with ModelServer(world.answered) as server:
-        c = campaign(sessions=1, extra=world.model(server.url, windows=3))
-        run_with_key(c)
-        (npcs, _) = sorted((c.home / "lake" / "calls").glob("*/*/*/*.jsonl"), key=lambda p: "npcs" not in str(p))
-        if "interaction" in npcs.parent.name:
-            npcs = _
-        good = npcs.read_bytes()
-        line = json.loads(good.splitlines()[0])
-        newer = {**line, "from_a_later_version": {"x": [1]}}
-        older = {name: value for name, value in line.items() if name != "request_id"}
-        odd = [json.dumps({**line, **wrong}).encode() for wrong in WRONG]
-        kept = [json.dumps(entry).encode() for entry in (newer, older)]
-        npcs.write_bytes(good + b"\n".join([*FOREIGN, *odd, *kept, good[:40]]))
-        (npcs.parent / "1 (copy).jsonl").write_bytes(good)
-        (npcs.parent / "notes.jsonl").write_text("x", encoding="utf-8")
-        (npcs.parent / "000007.jsonl").mkdir()
+def counted(campaign: Campaign) -> dict[str, int]:
+    """Return how many calls `notarius sql` shows, by table and step."""
+    said = notarius(
+        "sql", "--json", "SELECT table_name, step, count(*) AS n FROM model_calls GROUP BY ALL", on=campaign
+    )
+    assert said.code == 0, said
+    return {f"{row['table_name']} {row['step']}": row["n"] for row in json.loads(said.out)}
 
-        assert counted(c) == [(4 + 2, 4 + 1, 1)], "two windows a lane, and the two lines of other versions"
-        run_again(c)
+
+def test_foreign_lines_and_files_in_the_ledger_are_passed_over(campaign: CampaignFactory) -> None:
+    with ModelServer(world.answered) as server, quick():
+        c = campaign(sessions=1, extra=world.model(server.url, windows=3))
+        run_steps(c)
+        ledger = c.home / "lake/calls/campaign=hill-road/session=session-01/npc_candidates/000001.jsonl"
+        good = ledger.read_bytes()
+        entry = json.loads(good.splitlines()[0])
+        newer = {**entry, "from_a_later_version": {"x": [1]}}
+        older = {name: value for name, value in entry.items() if name != "request_id"}
+        others = [json.dumps(e).encode() for e in (*({**entry, **wrong} for wrong in WRONG), newer, older)]
+        ledger.write_bytes(good + b"\n".join([*FOREIGN, *others, good[:40]]))
+        (ledger.parent / "1 (copy).jsonl").write_bytes(good)
+        (ledger.parent / "notes.jsonl").write_text("x", encoding="utf-8")
+        (ledger.parent / "000007.jsonl").mkdir()
+        expected = {"npc_candidates 1": 2 + 2, "npc_interaction_candidates 1": 2}
+        assert counted(c) == expected, "what was there, and the two lines of other versions"
+
+        change(c, "provider: anthropic", "provider: anthropic\n  effort: high")
+        assert all(ended.accepted for ended in run_steps(c))
         assert len(server.asked) == 2 * 4
-        assert counted(c) == [(2 * 4 + 2, 2 * 4 + 1, 2)]
+        assert counted(c) == expected | {"npc_candidates 8": 2, "npc_interaction_candidates 2": 2}
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        (f"http://table:{PASSWORD}@127.0.0.1:9", "a password does not belong"),
+        ("127.0.0.1:9", "a server is written as http://HOST:PORT or https://HOST"),
+        ("http://[::1", "a server is written as http://HOST:PORT or https://HOST"),
+        ("http://127.0.0.1:99999999", "a server is written as http://HOST:PORT or https://HOST"),
+        ("http://127.0.0.1:9/v1/", "leave out /v1; it is added"),
+    ],
+    ids=["with a password", "without a scheme", "half a bracket", "no such port", "with /v1"],
+)
+@pytest.mark.parametrize("place", ["environment", "file"])
+def test_an_address_that_is_none_is_refused_in_one_line(
+    address: str, reason: str, place: str, campaign: CampaignFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = "ANTHROPIC_BASE_URL"
+    if place == "environment":
+        monkeypatch.setenv(where, address)
+        c = campaign(sessions=1, extra="model: {provider: anthropic}\n")
+    else:
+        monkeypatch.delenv(where, raising=False)
+        c, where = campaign(sessions=1, extra=f'model: {{provider: anthropic, base_url: "{address}"}}\n'), "base_url"
+    line = only_line(notarius("run", on=c), 2)
+    assert where in line
+    assert reason in line
+    assert PASSWORD not in line
+    assert not (c.home / "lake" / "attempts").exists(), "nothing was run"
+
+
+def test_a_speaker_is_missed_only_where_no_session_has_it(campaign: CampaignFactory) -> None:
+    stories = {
+        "session-01": "DM: The rain has stopped.\nANNA: Good evening, Orrick Thane!\n",
+        "session-02": "DM: It is morning.\nBEN: Good morning, Captain Hestrel!\n",
+    }
+    c = campaign(sessions=0, stories=stories)
+    change(c, "BEN: Ludo Marsh", "BEN: Ludo Marsh, BENN: Pip Alder")
+
+    def missed(*sessions: str) -> list[str]:
+        said = notarius("status", *sessions, on=c)
+        assert said.code == 0, said
+        return [line for line in said.err.splitlines() if "is in no transcript" in line]
+
+    run_steps(c, "session-02")
+    assert missed() == missed("session-02") == [], "one session was not read yet"
+    run_steps(c)
+    line = "notarius: speaker 'BENN' is in no transcript; there is 'BEN'. Next: correct `speakers:` in pipeline.yaml"
+    assert missed() == missed("session-01") == missed("session-02") == [line]
