@@ -56,10 +56,6 @@ class Answers:
         lane, source_id, model = (str(found.get(name) or "") for name in ("lane", "source_id", "model"))
         return Answer(payload, lane, source_id, model, found.get("stop_reason"), found.get("request_id"), usage)
 
-    def has(self, fingerprint: str) -> bool:
-        """Tell whether an answer is kept."""
-        return self.path(fingerprint).exists()
-
     def put(self, fingerprint: str, answer: Answer) -> None:
         """Keep an answer."""
         # plain ASCII: an answer may hold half a surrogate pair, which has an escape in JSON and no UTF-8
