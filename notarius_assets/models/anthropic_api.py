@@ -48,6 +48,8 @@ WARM_UP = 3.0
 """Seconds after which a server has begun its first answer, and with that can read the prefix from its cache."""
 
 _LIMITED = (429, 529)
+_NO_MESSAGE = ("TooLargeError", "DecodingError")
+"""What the HTTP client meets in a body that is no message: too long, or packed and not to be unpacked."""
 
 
 @dataclass
@@ -146,10 +148,14 @@ class AnthropicProvider(ReplayProvider):
     def _client(self) -> anthropic.AsyncAnthropic:
         import anthropic
 
+        from notarius_assets.models.bounded import bound
+
         # at DEBUG the SDK logs requests, and with them the transcript
         logging.getLogger("anthropic").setLevel(logging.WARNING)
         # a redirect would take the transcript to another address than the one that was named
-        http = anthropic.DefaultAsyncHttpxClient(follow_redirects=False, timeout=self.access.timeout)
+        http = anthropic.DefaultAsyncHttpxClient(
+            follow_redirects=False, timeout=self.access.timeout, event_hooks={"response": [bound]}
+        )
         return anthropic.AsyncAnthropic(
             http_client=http,
             # a local server asks for no key, the SDK does
@@ -263,7 +269,11 @@ class AnthropicProvider(ReplayProvider):
             if isinstance(error, anthropic.APITimeoutError):
                 raise
             raise anthropic.APITimeoutError(_no_request(self.access.base_url)) from error
-        except anthropic.APIConnectionError:
+        except anthropic.APIConnectionError as error:
+            if type(error.__cause__).__name__ in _NO_MESSAGE:
+                failed(CallStatus.BAD_RESPONSE)
+                # not for the SDK to try again: the next answer would be no better
+                raise _CallFailedError("bad_response") from None
             failed(CallStatus.NO_CONNECTION)
             raise
         except asyncio.CancelledError:

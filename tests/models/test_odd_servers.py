@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from notarius_assets.models.answers import Answer
+from notarius_assets.models.bounded import MAX_BODY, MAX_PACKED
 from notarius_assets.models.calls import Call
 from notarius_assets.models.messages import Reading, read_message
 from notarius_assets.models.parsing import MAX_CHARACTERS, UnreadableError, private_response
@@ -197,3 +199,31 @@ def test_what_nobody_sees_does_not_hide_a_frame(unseen: str) -> None:
 def test_what_nobody_sees_stays_where_a_script_or_a_picture_needs_it() -> None:
     text = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f680 \u2764\ufe0f"
     assert text in assemble(NPCS, window(text=text))[-1].text
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({"content-type": "application/json"}, b" " * (MAX_BODY + 1)),
+        ({"content-type": "application/json", "content-encoding": "gzip"}, gzip.compress(os.urandom(MAX_PACKED))),
+        ({"content-type": "application/json", "content-encoding": "gzip"}, b"not packed at all"),
+    ],
+    ids=["long", "long and packed", "falsely packed"],
+)
+def test_a_body_that_can_be_no_answer_is_not_read_to_its_end(
+    headers: dict[str, str], body: bytes, tmp_path: Path
+) -> None:
+    with ModelServer(replies.raw(200, headers, body)) as server:
+        ended, told = ask(provider(server.url, tmp_path), 1)
+        assert len(server.asked) == 1
+    assert [end_of(a) for a in ended] == ["failed: bad_response"]
+    assert told.statuses == ["bad_response"]
+
+
+def test_a_packed_answer_is_read(tmp_path: Path) -> None:
+    message = {"content": [{"type": "text", "text": json.dumps(GOOD)}], "stop_reason": "end_turn"}
+    packed = gzip.compress(json.dumps(message).encode())
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    with ModelServer(replies.raw(200, headers, packed)) as server:
+        ended, _ = ask(provider(server.url, tmp_path), 1)
+    assert [end_of(a) for a in ended] == ["done"]
