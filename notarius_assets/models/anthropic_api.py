@@ -27,6 +27,7 @@ from notarius_assets.models.facts import facts
 from notarius_assets.models.messages import NotAMessageError, Reading, read_message
 from notarius_assets.models.pause import PAUSE
 from notarius_assets.models.recorded import ReplayProvider
+from notarius_assets.models.refusals import LIMITED, is_spent, reason_of, request_id, retry_after
 from notarius_assets.models.request import ModelRequest, asked_again
 from notarius_assets.models.settings import ATTEMPTS, KEY_VARIABLE
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowEnd
@@ -38,16 +39,12 @@ if TYPE_CHECKING:
     from anthropic import APIRequest
     from anthropic._response import AsyncAPIResponse
 
-MAX_REQUEST_ID = 200
-"""Characters of a server's id of a call that are kept."""
-
 FIRST_WAIT = 0.5
 """Seconds before the second attempt where the server does not say; doubled before each later one."""
 
 WARM_UP = 3.0
 """Seconds after which a server has begun its first answer, and with that can read the prefix from its cache."""
 
-_LIMITED = (429, 529)
 _NO_MESSAGE = ("TooLargeError", "DecodingError")
 """What the HTTP client meets in a body that is no message: too long, or packed and not to be unpacked."""
 
@@ -196,9 +193,9 @@ class AnthropicProvider(ReplayProvider):
 
     async def _keep(self, lane: Lane, request: ModelRequest, reading: Reading, ask: _Ask) -> WindowAnswer:
         payload = reading.payload or {}
-        request_id = ask.last.request_id if ask.last else None
+        answered_as = ask.last.request_id if ask.last else None
         asker, model = request.window.source_id, self.settings.model
-        answer = Answer(payload, lane.key, asker, model, reading.stop_reason, request_id, reading.usage)
+        answer = Answer(payload, lane.key, asker, model, reading.stop_reason, answered_as, reading.usage)
         # it waits for the disk, not in the way of the other calls; once begun nothing stops it
         written = self._disk.submit(self.answers.put, request.fingerprint, answer)
         try:
@@ -219,7 +216,7 @@ class AnthropicProvider(ReplayProvider):
         try:
             response = await client.messages.with_raw_response.create(**params)
         except anthropic.APIStatusError as error:
-            raise _CallFailedError(_reason(error)) from None
+            raise _CallFailedError(reason_of(error)) from None
         except anthropic.APITimeoutError:
             raise _CallFailedError("timeout") from None
         except anthropic.APIConnectionError:
@@ -227,7 +224,7 @@ class AnthropicProvider(ReplayProvider):
         call = replace(
             ask.last or ask.begin(),
             http_status=response.http_response.status_code,
-            request_id=_request_id(response.headers),
+            request_id=request_id(response.headers),
         )
         ask.last = call
         try:
@@ -284,10 +281,10 @@ class AnthropicProvider(ReplayProvider):
         http = response.http_response
         if http.is_success:
             return response
-        status = CallStatus.RATE_LIMITED if http.status_code in _LIMITED else CallStatus.NOT_ACCEPTED
+        status = CallStatus.RATE_LIMITED if http.status_code in LIMITED else CallStatus.NOT_ACCEPTED
         status = CallStatus.SERVER_ERROR if http.status_code >= 500 and http.status_code != 529 else status
-        failed(status, http_status=http.status_code, request_id=_request_id(http.headers))
-        if _spent(http):
+        failed(status, http_status=http.status_code, request_id=request_id(http.headers))
+        if is_spent(http):
             # the SDK would try again, and no wait mends this
             http.headers["x-should-retry"] = "false"
         else:
@@ -296,8 +293,8 @@ class AnthropicProvider(ReplayProvider):
 
     def _wait(self, http: httpx2.Response, ask: _Ask) -> None:
         """Cap what the server asks to wait; where it limits the rate, everybody waits."""
-        limited = http.status_code in _LIMITED
-        asked_to_wait = _retry_after(http.headers)
+        limited = http.status_code in LIMITED
+        asked_to_wait = retry_after(http.headers)
         wanted = FIRST_WAIT * 2.0 ** (ask.attempt - 1) if asked_to_wait is None else asked_to_wait
         seconds = min(wanted, self.access.longest_wait)
         http.headers.pop("retry-after-ms", None)
@@ -334,63 +331,3 @@ def _no_request(base_url: str | None) -> httpx2.Request:
 
     # an error of the SDK needs a request; the real one holds the transcript
     return httpx2.Request("POST", base_url or "https://api.anthropic.com")
-
-
-def _retry_after(headers: httpx2.Headers) -> float | None:
-    """Return the seconds a server asks to wait, in whichever of the header's forms."""
-    from email.utils import parsedate_to_datetime
-
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) / unit)
-        except (KeyError, ValueError):
-            continue
-    try:
-        until = parsedate_to_datetime(headers["retry-after"])
-        return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
-    except (KeyError, ValueError, TypeError, OverflowError):
-        return None
-
-
-def _request_id(headers: httpx2.Headers) -> str | None:
-    found = headers.get("request-id")
-    return found[:MAX_REQUEST_ID] if found else None
-
-
-def _spent(http: httpx2.Response) -> bool:
-    """Tell whether a rate limit is really one of spending."""
-    if http.status_code != 429:
-        return False
-    try:
-        details = http.json()["error"]["details"]
-        return "spend_limit" in details["error_code"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-
-
-_BY_STATUS = {401: "wrong_key", 402: "no_credit", 403: "not_allowed", 404: "unknown_model", 413: "prompt_too_long"}
-
-
-def _reason(error: anthropic.APIStatusError) -> str:
-    """Return the code of an error answer. The API has no finer code for these than its message's words."""
-    status = error.status_code
-    if _spent(error.response):
-        return "no_credit"
-    if status in _LIMITED:
-        return "rate_limited"
-    if status >= 500:
-        return "server_error"
-    if status < 400:
-        return "redirected"
-    # the SDK passes on whatever a server puts there
-    message: object = error.api_message
-    said = message.lower() if isinstance(message, str) else ""
-    if error.type == "billing_error" or "credit balance" in said:
-        return "no_credit"
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if "prompt is too long" in said or "context window" in said or "context length" in said:
-        return "prompt_too_long"
-    if "schema" in said or "grammar" in said:
-        return "schema_refused"
-    return "bad_request"
