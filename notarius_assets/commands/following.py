@@ -24,7 +24,7 @@ class Following:
     """Counts windows and calls of a run; on a terminal it shows a bar a lane, elsewhere a line when a lane is asked."""
 
     def __init__(self, workspace: Workspace, *, quiet: bool) -> None:
-        self._lengths = {lane.key: instructions_length(lane) for lane in workspace.pipeline.declared}
+        self._lanes = workspace.pipeline.declared
         self._burst = workspace.pipeline.file.model.in_flight
         self._calls: list[tuple[str, Call]] = []
         self._ends: Counter[tuple[WindowEnd, str | None]] = Counter()
@@ -112,20 +112,20 @@ class Following:
 
     def warn(self) -> None:
         """Say where the prompt cache gave nothing though it should have."""
-        for lane, length in self._lengths.items():
-            made = [c for where, c in self._calls if where == lane and c.usage.prompt]
+        for lane in self._lanes:
+            made = [c for where, c in self._calls if where == lane.key and c.usage.prompt]
             model = facts().of(made[0].model) if made else None
-            if not model or not model.cache_minimum or length < model.cache_minimum * CHARACTERS_A_TOKEN:
+            if not model or not model.cache_minimum:
+                continue
+            if instructions_length(lane) < model.cache_minimum * CHARACTERS_A_TOKEN:
                 continue
             by_session = Counter(c.source_id for c in made)
             # the first calls of a session go out together: they can't read what none of them has written yet
             later = sum(max(0, n - self._burst) for n in by_session.values())
             if later and not any(c.usage.cache_read for c in made):
                 calls = counted(len(made), "call")
-                note(
-                    f"notarius: {lane}: no input of {calls} was read from the prompt cache, though they begin alike. "
-                    "Next: check that `model.base_url` is a server that caches"
-                )
+                said = f"no input of {calls} was read from the prompt cache, though they begin alike"
+                note(f"notarius: {lane.key}: {said}. Next: check that `model.base_url` is a server that caches")
 
     def as_json(self) -> dict[str, Any]:
         """Return the totals."""

@@ -6,11 +6,10 @@ import time
 from pathlib import Path
 
 from notarius_assets.commands.terminal import counted, out
-from notarius_assets.errors import ConfigurationError, NotariusError
-from notarius_assets.flow.pending import Planned, planned
+from notarius_assets.errors import NotariusError
+from notarius_assets.flow.pending import Planned, asking_model, planned
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import Attempt
-from notarius_assets.models.recorded import ReplayProvider
 
 
 def prune(workspace: Workspace, *, dry_run: bool) -> int:
@@ -19,13 +18,7 @@ def prune(workspace: Workspace, *, dry_run: bool) -> int:
     Answers that another campaign of the home asked for are left alone: its pipeline file alone tells what it needs.
     """
     began = time.time()
-    model = workspace.model
-    if not isinstance(model, ReplayProvider):
-        raise ConfigurationError(
-            f"{workspace.pipeline.path}: model.provider is {model.name}, so what a model would be asked is not known",
-            next_step="set model.provider to the one whose answers are kept: anthropic or replay",
-        )
-    now = planned(workspace, model, workspace.pipeline.sessions())
+    now = planned(workspace, asking_model(workspace), workspace.pipeline.sessions())
     for source_id, reason in now.unreadable:
         raise NotariusError(
             f"{source_id}: can't be read ({reason}), so what it would ask is not known and nothing was removed",

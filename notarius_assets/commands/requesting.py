@@ -12,13 +12,13 @@ from notarius_assets.commands.sessions import choose
 from notarius_assets.commands.terminal import counted, note
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.files import write_atomically
-from notarius_assets.flow.pending import LaneWindows, Planned, planned
+from notarius_assets.flow.pending import LaneWindows, Planned, asking_model, planned
+from notarius_assets.flow.windows import ledger_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.ledger import Ledger
 from notarius_assets.models.calls import OF_END, Call, CallStatus
 from notarius_assets.models.exchange import REQUEST_LINE, Imported, LineEnd, import_lines, request_line
 from notarius_assets.models.recorded import ReplayProvider
-from notarius_assets.prompting import prompts_digest
 
 if TYPE_CHECKING:
     from notarius_assets.models.request import ModelRequest
@@ -29,11 +29,11 @@ MAX_PROBLEMS = 20
 
 def export_requests(workspace: Workspace, names: Sequence[str], lane_keys: Sequence[str], to: Path) -> int:
     """Write what has no answer yet as JSON Lines; say what comes next."""
-    model = _asking(workspace)
+    model = asking_model(workspace)
     for key in lane_keys:
         workspace.pipeline.bound(key)
     found = planned(workspace, model, choose(workspace, names), lane_keys)
-    waiting = _unanswered(workspace, found)
+    waiting = found.unanswered(workspace.answers)
     _write(to, "".join(request_line(r) for _, requests in waiting for r in requests))
     total = sum(len(requests) for _, requests in waiting)
     note(f"{counted(total, 'request')} written to {to}{_by_lane(waiting)}")
@@ -41,23 +41,6 @@ def export_requests(workspace: Workspace, names: Sequence[str], lane_keys: Seque
         note(f"notarius: {source_id}: no requests, the transcript can't be read: {reason}")
     _say_what_comes_next(found, total, to)
     return 1 if found.unreadable else 0
-
-
-def _asking(workspace: Workspace) -> ReplayProvider:
-    model = workspace.model
-    if not isinstance(model, ReplayProvider):
-        raise ConfigurationError(
-            f"{workspace.pipeline.path}: model.provider is {model.name}, which asks no model",
-            next_step="set it to replay (answers come by import alone) or to anthropic",
-        )
-    return model
-
-
-def _unanswered(workspace: Workspace, found: Planned) -> list[tuple[LaneWindows, list[ModelRequest]]]:
-    answers = workspace.answers
-    open_lanes = [lane for lane in found.lanes if not lane.current]
-    missing = [(lane, [r for r in lane.requests if not answers.get(r.fingerprint, r.root)]) for lane in open_lanes]
-    return [(lane, requests) for lane, requests in missing if requests]
 
 
 def _write(to: Path, text: str) -> None:
@@ -105,7 +88,7 @@ def _say_what_comes_next(found: Planned, total: int, to: Path) -> None:
 
 def import_results(workspace: Workspace, file: Path) -> int:
     """Keep the answers of a result file; return 1 when a line gave none."""
-    model = _asking(workspace)
+    model = asking_model(workspace)
     found = planned(workspace, model, workspace.pipeline.sessions())
     asked = {r.fingerprint: (lane.lane.key, r) for lane in found.lanes for r in lane.requests}
     try:
@@ -130,7 +113,7 @@ def import_results(workspace: Workspace, file: Path) -> int:
         note(f"notarius: {file}:{end.line}: {_said(end)}")
     if len(bad) > MAX_PROBLEMS:
         note(f"notarius: {file}: {len(bad) - MAX_PROBLEMS:,} more lines gave no answer")
-    left = sum(len(requests) for _, requests in _unanswered(workspace, found))
+    left = sum(len(requests) for _, requests in found.unanswered(workspace.answers))
     if left:
         note(f"Next: {counted(left, 'window')} still without an answer; `notarius requests export` writes them.")
     elif counts[Imported.KEPT] or counts[Imported.ALREADY_ANSWERED]:
@@ -145,12 +128,10 @@ def _enter(workspace: Workspace, model: ReplayProvider, ends: Sequence[LineEnd])
         if end.request is None or end.reading is None:
             continue
         window = end.request.window
-        lane = workspace.pipeline.bound(window.lane).lane
-        step = {"lane": lane.key, "prompts": prompts_digest(lane), "run_id": ""}
-        ledger = ledgers.setdefault(
-            (window.source_id, lane.key), Ledger(workspace.store, window.source_id, lane.candidates_table, step)
-        )
-        ledger.enter(
+        key = (window.source_id, window.lane)
+        if key not in ledgers:
+            ledgers[key] = ledger_of(workspace, workspace.pipeline.bound(window.lane).lane, window.source_id)
+        ledgers[key].enter(
             Call(
                 source_id=window.source_id,
                 chunk_id=window.chunk_id,

@@ -69,10 +69,8 @@ def require_key(workspace: Workspace, sessions: Sequence[SessionFile]) -> None:
         model.require_key()
     except ConfigurationError:
         # what is kept needs no key
-        answers = workspace.answers
-        for lane in planned(workspace, model, sessions).lanes:
-            if not lane.current and any(not answers.get(r.fingerprint, r.root) for r in lane.requests):
-                raise
+        if planned(workspace, model, sessions).unanswered(workspace.answers):
+            raise
 
 
 def _run_all(

@@ -9,7 +9,7 @@ from typing import Any
 from notarius_assets.campaign import CampaignReferences
 from notarius_assets.lake.attempts import Rejected
 from notarius_assets.lanes.base import Candidate, Lane
-from notarius_assets.models.window import WindowAnswer, WindowEnd, WindowRequest
+from notarius_assets.models.window import WindowAnswer, WindowEnd, WindowRequest, is_response
 from notarius_assets.references import Registry
 from notarius_assets.transcripts.chunks import ChunkLimits, neighbours
 from notarius_assets.transcripts.model import Chunk, Unit
@@ -63,11 +63,11 @@ def chunk_result(lane: Lane, window: WindowRequest, answer: WindowAnswer) -> Chu
     end, reason = answer.end, answer.reason
     items: tuple[Any, ...] = ()
     if end.answered:
-        if payload is None or list(payload) != [lane.root] or not isinstance(payload[lane.root], list):
-            end, reason = WindowEnd.INVALID, "not_the_private_response"
-        else:
+        if payload is not None and is_response(payload, lane.root):
             items = tuple(payload[lane.root])
-            end = WindowEnd.DONE if items else WindowEnd.EMPTY
+            end = WindowEnd.of(items)
+        else:
+            end, reason = WindowEnd.INVALID, "not_the_private_response"
     state = WindowState(
         chunk_id=window.chunk_id,
         end=str(end),

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from notarius_assets.errors import NotariusError
+from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow.currency import SessionState, SessionStatus, status
-from notarius_assets.flow.extract import request
 from notarius_assets.flow.inputs import read_registry
+from notarius_assets.flow.windows import windows_over
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.tables import UNITS
 from notarius_assets.lanes.base import Lane
+from notarius_assets.models.answers import Answers
 from notarius_assets.models.recorded import ReplayProvider
 from notarius_assets.models.request import ModelRequest, model_request
 from notarius_assets.pipeline import BoundLane
@@ -45,6 +46,23 @@ class Planned:
 
     lanes: tuple[LaneWindows, ...]
     unreadable: tuple[tuple[str, str], ...]
+
+    def unanswered(self, answers: Answers) -> list[tuple[LaneWindows, list[ModelRequest]]]:
+        """Return the lanes that are not current with the requests that have no usable answer; none without any."""
+        waiting = [lane for lane in self.lanes if not lane.current]
+        missing = [(lane, [r for r in lane.requests if not answers.get(r.fingerprint, r.root)]) for lane in waiting]
+        return [(lane, requests) for lane, requests in missing if requests]
+
+
+def asking_model(workspace: Workspace) -> ReplayProvider:
+    """Return the provider whose answers are kept; raises ConfigurationError where nobody is asked."""
+    model = workspace.model
+    if not isinstance(model, ReplayProvider):
+        raise ConfigurationError(
+            f"{workspace.pipeline.path}: model.provider is {model.name}, which asks no model",
+            next_step="set it to replay (answers come by import alone) or to anthropic",
+        )
+    return model
 
 
 def planned(
@@ -91,7 +109,7 @@ def _lane(
     units: tuple[Unit, ...],
     chunks: tuple[Chunk, ...],
 ) -> LaneWindows:
-    lane, pipeline = bound.lane, workspace.pipeline
+    lane = bound.lane
     registries: dict[str, Registry] = {}
     manifest = workspace.store.manifest(now.source_id)
     for slot, source in bound.bindings.items():
@@ -102,11 +120,7 @@ def _lane(
         if _state(now, source.table) is not SessionState.CURRENT:
             return LaneWindows(now.source_id, lane, waits_for=source.table)
         registries[slot] = read_registry(workspace, source, manifest.accepted[source.table], slot)
-    if any(not registry.records for registry in registries.values()):
-        return LaneWindows(now.source_id, lane, current=_state(now, lane.candidates_table) is SessionState.CURRENT)
-    windows = (
-        request(lane, now.source_id, one, units, pipeline.chunking, pipeline.references, registries) for one in chunks
-    )
+    windows = windows_over(workspace.pipeline, lane, now.source_id, units, chunks, registries)
     return LaneWindows(
         now.source_id,
         lane,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from notarius_assets.flow.extract import request
@@ -12,18 +13,37 @@ from notarius_assets.lake.ledger import Ledger
 from notarius_assets.lanes.base import Lane
 from notarius_assets.models.calls import Call, cost, total
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowRequest
+from notarius_assets.pipeline import Pipeline
 from notarius_assets.prompting import prompts_digest
+from notarius_assets.references import Registry
+from notarius_assets.transcripts.model import Chunk, Unit
 
 
 def windows_of(workspace: Workspace, lane: Lane, source_id: str, inputs: Inputs) -> list[WindowRequest]:
+    """Return the windows of a lane, made from what its step reads."""
+    return windows_over(workspace.pipeline, lane, source_id, inputs.units, chunks_of(inputs), inputs.registries)
+
+
+def windows_over(
+    pipeline: Pipeline,
+    lane: Lane,
+    source_id: str,
+    units: tuple[Unit, ...],
+    chunks: Sequence[Chunk],
+    registries: Mapping[str, Registry],
+) -> list[WindowRequest]:
     """Return the windows of a lane in the order of the chunks; none where a registry has no records to ask about."""
-    if any(not registry.records for registry in inputs.registries.values()):
+    if any(not registry.records for registry in registries.values()):
         return []
-    pipeline = workspace.pipeline
     return [
-        request(lane, source_id, chunk, inputs.units, pipeline.chunking, pipeline.references, inputs.registries)
-        for chunk in chunks_of(inputs)
+        request(lane, source_id, chunk, units, pipeline.chunking, pipeline.references, registries) for chunk in chunks
     ]
+
+
+def ledger_of(workspace: Workspace, lane: Lane, source_id: str, run_id: str = "") -> Ledger:
+    """Return the ledger of one step; `run_id` is the Dagster run, empty for answers that were imported."""
+    step = {"lane": lane.key, "prompts": prompts_digest(lane), "run_id": run_id}
+    return Ledger(workspace.store, source_id, lane.candidates_table, step)
 
 
 class StepWatch:
@@ -33,10 +53,14 @@ class StepWatch:
         self._progress = workspace.progress
         self._lane = lane.key
         self._may_call = workspace.model.name == "anthropic"
-        step = {"lane": lane.key, "prompts": prompts_digest(lane), "run_id": run_id}
-        self._ledger = Ledger(workspace.store, source_id, lane.candidates_table, step)
+        self._open = partial(ledger_of, workspace, lane, source_id, run_id)
         self._calls: list[Call] = []
         self._from_cache = 0
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        # most steps call nobody, and rules read no prompt
+        return self._open()
 
     def call(self, call: Call) -> None:
         """Enter one attempt."""

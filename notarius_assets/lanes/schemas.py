@@ -29,6 +29,7 @@ def durable_schema(lane: Lane) -> dict[str, Any]:
     }
 
 
+@cache
 def response_schema(lane: Lane) -> dict[str, Any]:
     """Return the structural schema of a lane's private response; the same for every session.
 

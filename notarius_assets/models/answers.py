@@ -13,6 +13,7 @@ from typing import Any
 
 from notarius_assets.files import TEMPORARY_PREFIX, write_atomically
 from notarius_assets.models.messages import NOTHING_USED, Usage
+from notarius_assets.models.window import is_response
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -45,12 +46,11 @@ class Answers:
         try:
             found = json.loads(self.path(fingerprint).read_bytes())
             payload = found["payload"]
-            usable = list(payload) == [root] and isinstance(payload[root], list)
             used = found.get("usage") or {}
             usage = Usage(*(used.get(f.name) or 0 for f in fields(Usage)))
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
-        if not usable:
+        if not is_response(payload, root):
             return None
         # what was paid for outlives versions: other fields may be missing, or be new
         lane, source_id, model = (str(found.get(name) or "") for name in ("lane", "source_id", "model"))

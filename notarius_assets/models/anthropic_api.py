@@ -45,9 +45,6 @@ FIRST_WAIT = 0.5
 WARM_UP = 3.0
 """Seconds after which a server has begun its first answer, and with that can read the prefix from its cache."""
 
-_NO_MESSAGE = ("TooLargeError", "DecodingError")
-"""What the HTTP client meets in a body that is no message: too long, or packed and not to be unpacked."""
-
 
 @dataclass
 class _Ask:
@@ -250,6 +247,8 @@ class AnthropicProvider(ReplayProvider):
         """Make one HTTP attempt; the SDK calls this for each."""
         import anthropic
 
+        from notarius_assets.models.bounded import NO_MESSAGE
+
         await PAUSE.over()
         ask = _ASK.get()
         call = ask.begin()
@@ -267,7 +266,7 @@ class AnthropicProvider(ReplayProvider):
                 raise
             raise anthropic.APITimeoutError(_no_request(self.access.base_url)) from error
         except anthropic.APIConnectionError as error:
-            if type(error.__cause__).__name__ in _NO_MESSAGE:
+            if isinstance(error.__cause__, NO_MESSAGE):
                 failed(CallStatus.BAD_RESPONSE)
                 # not for the SDK to try again: the next answer would be no better
                 raise _CallFailedError("bad_response") from None

@@ -20,6 +20,10 @@ class TooLargeError(Exception):
     """A body that is longer than any answer is."""
 
 
+NO_MESSAGE = (TooLargeError, httpx2.DecodingError)
+"""What is met in a body that is no message: too long, or packed and not to be unpacked."""
+
+
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
         self._stream = stream

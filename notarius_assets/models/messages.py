@@ -69,7 +69,7 @@ def read_message(message: object, root: str) -> Reading:
         payload = private_response(_text(message["content"]), root)
     except UnreadableError as error:
         return Reading(WindowEnd.INVALID, None, str(error), stop, usage)
-    return Reading(WindowEnd.DONE if payload[root] else WindowEnd.EMPTY, payload, None, stop, usage)
+    return Reading(WindowEnd.of(payload[root]), payload, None, stop, usage)
 
 
 def _text(content: list[Any] | str) -> str:

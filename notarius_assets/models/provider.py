@@ -42,8 +42,9 @@ class RulesProvider:
         answers = []
         for window in windows:
             payload = lane.profile.propose(window, _ruleset(lane.profile.rules))
-            end = WindowEnd.DONE if payload.get(lane.root) else WindowEnd.EMPTY
-            answers.append(WindowAnswer(end, payload, answered_by=AnsweredBy.RULES))
+            answers.append(
+                WindowAnswer(WindowEnd.of(payload.get(lane.root, ())), payload, answered_by=AnsweredBy.RULES)
+            )
             watch.window(answers[-1])
         return answers
 

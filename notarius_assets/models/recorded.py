@@ -61,7 +61,7 @@ class ReplayProvider:
         kept = self.answers.get(request.fingerprint, request.root)
         if kept is None:
             return None
-        end = WindowEnd.DONE if kept.payload[request.root] else WindowEnd.EMPTY
+        end = WindowEnd.of(kept.payload[request.root])
         return WindowAnswer(end, kept.payload, None, None, AnsweredBy.CACHE, request.fingerprint)
 
     def fingerprint_parts(self, lane: Lane) -> Mapping[str, str]:

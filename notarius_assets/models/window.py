@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -43,6 +43,16 @@ class WindowEnd(StrEnum):
     def answered(self) -> bool:
         """Whether the window gave a usable answer, which may be empty."""
         return self in (WindowEnd.DONE, WindowEnd.EMPTY)
+
+    @classmethod
+    def of(cls, items: Sequence[Any]) -> WindowEnd:
+        """Return how a window ends that was answered with these items."""
+        return cls.DONE if items else cls.EMPTY
+
+
+def is_response(payload: object, root: str) -> bool:
+    """Tell whether JSON is a private response: exactly `{"<root>": [...]}`."""
+    return isinstance(payload, Mapping) and list(payload) == [root] and isinstance(payload[root], list)
 
 
 class AnsweredBy(StrEnum):

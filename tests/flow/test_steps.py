@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from notarius_assets import lanes
+from notarius_assets import lanes, prompting
 from notarius_assets.flow import steps
 from notarius_assets.flow.audit import audit_session
 from notarius_assets.flow.documents import records_of
@@ -165,6 +165,17 @@ def test_answers_in_any_order_give_the_same_candidates_and_document(campaign: Ca
             document = normalize(bound.lane, mixed, c.source_ids[0], inputs.registries).document
             seen.add((repr(found), document))
         assert len(seen) == 1
+
+
+def test_rules_read_no_prompt(campaign: CampaignFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: str) -> str:
+        raise AssertionError(f"{path} is nothing that rules need")
+
+    monkeypatch.setattr(prompting, "_text", read)
+    c = campaign(sessions=1)
+    result = notarius("run", on=c)
+    assert result.code == 0
+    assert documents(c)
 
 
 def test_an_npc_named_in_three_chunks_is_one_record_with_all_evidence(campaign: CampaignFactory) -> None:
