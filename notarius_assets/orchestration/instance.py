@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import dagster as dg
 
-from notarius_assets.errors import NotariusError
+from notarius_assets.errors import NotariusError, SessionBusyError
 from notarius_assets.files import write_atomically
 from notarius_assets.lake.home import Home
+from notarius_assets.lake.locks import exclusive
 from notarius_assets.orchestration.names import CODE_LOCATION
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that is opening the instance."""
 
 DAGSTER_YAML = """\
 # Written by notarius. Runs, events and partitions of this home; nothing leaves the machine.
@@ -51,8 +56,23 @@ def prepare(home: Home) -> Path:
 
 
 def open_instance(home: Home) -> dg.DagsterInstance:
-    """Open the home's instance: the one whose runs `notarius ui` shows."""
+    """Open the home's instance: the one whose runs `notarius ui` shows.
+
+    One process at a time: who comes while another makes the tables of a new home waits until they are there.
+    """
     folder = prepare(home)
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with exclusive(home.locks / "instance.lock", "Dagster's instance"):
+                return _open(folder)
+        except SessionBusyError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.05)
+
+
+def _open(folder: Path) -> dg.DagsterInstance:
     try:
         instance = dg.DagsterInstance.from_config(str(folder))
         instance.get_runs_count()
