@@ -176,7 +176,9 @@ class _Queries(click.Group):
 
 def _query_command(query: SqlFile) -> click.Command:
     @click.pass_obj
-    def call(given: _Given, /, pipeline: Path | None, home: Path | None, output: str | None, **parameters: str) -> int:
+    def call(
+        given: _Given, /, pipeline: Path | None, home: Path | None, output: str | None, **parameters: str | None
+    ) -> int:
         from notarius_assets.commands import asking
 
         workspace = _open(pipeline or given[0], home or given[1])
@@ -184,7 +186,7 @@ def _query_command(query: SqlFile) -> click.Command:
 
     command: Any = _pipeline_options(_output_options(call))
     for name, comment in reversed(list(query.params.items())):
-        command = click.option(f"--{name}", required=True, help=comment)(command)
+        command = click.option(f"--{name}", required=name not in query.optional, help=comment)(command)
     return click.command(query.name, help=query.title)(command)
 
 

@@ -19,6 +19,7 @@ _APOSTROPHES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u2032\uff07\u006
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]|[.](?![.])){0,79}")
 _NPC_POLICY = "dnd.npcs.identity.v1"
+_LOCATION_POLICY = "dnd.locations.identity.v1"
 
 
 def display_name(name: str) -> str:
@@ -49,6 +50,17 @@ def npc_id(name: str, source_id: str) -> str | None:
     if not comparison:
         return None
     return f"npc:sha256:{digest([_NPC_POLICY, comparison, source_id])}"
+
+
+def location_id(name: str, source_id: str, start_unit_id: int, end_unit_id: int) -> str | None:
+    """Return `location:sha256:<hex>` for a name and its earliest evidence in one source, or None for a blank name.
+
+    The evidence keeps two places of one name apart.
+    """
+    comparison = comparison_name(name)
+    if not comparison:
+        return None
+    return f"location:sha256:{digest([_LOCATION_POLICY, comparison, source_id, start_unit_id, end_unit_id])}"
 
 
 def slug(text: str) -> str | None:

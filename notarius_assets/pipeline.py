@@ -1,19 +1,14 @@
-"""The pipeline file: campaign, transcripts, steps with lanes, bindings and validators; read, checked, resolved."""
+"""The pipeline of a file: steps with lanes, bindings and validators; checked and resolved."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from typing import Any
 
 from notarius_assets import lanes as lanes_room
 from notarius_assets import validators as validators_room
@@ -22,162 +17,13 @@ from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.identity import comparison_name, display_name, slug
 from notarius_assets.lanes.base import Lane, ReferenceSlot
 from notarius_assets.lanes.codec import content_digest, decode, encode
-from notarius_assets.models.settings import Access, Settings
+from notarius_assets.pipeline_file import FileBinding, KnownNameSection, LaneSection, PipelineFile
+from notarius_assets.reconcile.declared import Decision
 from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
 from notarius_assets.transcripts.chunks import ChunkLimits
 from notarius_assets.transcripts.sessions import SessionFile, discover
 from notarius_assets.validators.base import Allow, Boundary, Validator
-from notarius_assets.yamlfile import Lines, read_model
-
-
-def _owner(text: str) -> str:
-    if not re.fullmatch(r"team:[A-Za-z0-9_-]+|[^@\s]+@[^@\s]+\.[^@\s]+", text):
-        raise ValueError("Dagster takes an e-mail address or team:NAME as an owner")
-    return text
-
-
-def server_url(text: str) -> str:
-    """Return the address of a model's server; raises ValueError that says what is wrong with it."""
-    try:
-        found = urlsplit(text)
-        found.port  # noqa: B018 - it is checked when it is read
-    except ValueError as error:
-        raise ValueError("a server is written as http://HOST:PORT or https://HOST") from error
-    if found.scheme not in ("http", "https") or not found.hostname:
-        raise ValueError("a server is written as http://HOST:PORT or https://HOST")
-    if found.username or found.password:
-        raise ValueError("a password does not belong in this file")
-    if text.rstrip("/").endswith("/v1"):
-        raise ValueError("leave out /v1; it is added")
-    return text.rstrip("/")
-
-
-Text = Annotated[str, Field(min_length=1)]
-Owner = Annotated[str, AfterValidator(_owner)]
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class _Closed(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SpeakersSection(_Closed):
-    """Who speaks: labels of the Dungeon Master, and player label → character."""
-
-    dm: list[Text] = []
-    players: dict[Text, Text] = {}
-
-
-class KnownNameSection(_Closed):
-    """A known name with its other forms."""
-
-    name: Text
-    aliases: list[Text] = []
-
-
-class GazetteerSection(_Closed):
-    """Names known before the first session is read."""
-
-    npcs: list[KnownNameSection] = []
-
-
-class ChunkingSection(_Closed):
-    """How many units are asked together, and how many neighbours are shown with them."""
-
-    max_units: Annotated[int, Field(ge=1, le=10_000)] = 250
-    max_characters: Annotated[int, Field(ge=1, le=10_000_000)] = 24_000
-    context_units: Annotated[int, Field(ge=0, le=100)] = 2
-
-
-class ModelSection(_Closed):
-    """Who answers. All but `provider` is for models: which one, and how it is reached."""
-
-    provider: Literal["rules", "anthropic", "replay"] = "rules"
-    model: Annotated[str, Field(min_length=1, max_length=200)] = "claude-haiku-5-5"
-    effort: Literal["none", "low", "medium", "high", "xhigh", "max"] = "low"
-    # The SDK refuses longer answers that are not streamed.
-    max_tokens: Annotated[int, Field(ge=1, le=21_333)] = 16_000
-    base_url: Annotated[str, AfterValidator(server_url)] | None = None
-    in_flight: Annotated[int, Field(ge=1, le=100)] = 8
-    timeout_seconds: Annotated[float, Field(gt=0, le=3_600)] = 300.0
-    max_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 60.0
-
-    @property
-    def settings(self) -> Settings:
-        """What an answer depends on."""
-        return Settings(self.model, None if self.effort == "none" else self.effort, self.max_tokens)
-
-    @property
-    def access(self) -> Access:
-        """How the server is reached; `ANTHROPIC_BASE_URL` stands in where the file names no server.
-
-        Raises ConfigurationError where that variable is no address of a server.
-        """
-        named = os.environ.get("ANTHROPIC_BASE_URL", "").strip()
-        try:
-            from_environment = server_url(named) if named else None
-        except ValueError as error:
-            raise ConfigurationError(f"ANTHROPIC_BASE_URL: {error}", next_step="correct or unset it") from error
-        return Access(
-            base_url=self.base_url or from_environment,
-            in_flight=self.in_flight,
-            timeout=self.timeout_seconds,
-            longest_wait=self.max_wait_seconds,
-        )
-
-
-class AllowSection(_Closed):
-    """How much may be missing or rejected before an artifact is."""
-
-    unanswered_share: Share = 0.0
-    rejected_share: Share = 0.5
-
-
-class FileBinding(_Closed):
-    """A registry from a static file instead of an earlier lane."""
-
-    file: Text
-
-
-class ValidatorsSection(_Closed):
-    """Explicit chains; a boundary that is not named keeps the lane's default."""
-
-    extraction: list[Text] | None = None
-    normalization: list[Text] | None = None
-
-
-class LaneSection(_Closed):
-    """One lane of a step."""
-
-    lane: Text
-    references: dict[Text, Text | FileBinding] = {}
-    validators: ValidatorsSection = ValidatorsSection()
-    allow: AllowSection | None = None
-
-
-class StepSection(_Closed):
-    """Lanes that may bind what earlier steps made."""
-
-    name: Text
-    lanes: Annotated[list[LaneSection], Field(min_length=1)]
-
-
-class PipelineFile(_Closed):
-    """The pipeline file as written."""
-
-    campaign: Text
-    transcripts: Annotated[list[Text], Field(min_length=1)]
-    ignore: list[Text] = []
-    sessions: dict[Text, Text] = {}
-    speakers: SpeakersSection = SpeakersSection()
-    gazetteer: GazetteerSection = GazetteerSection()
-    chunking: ChunkingSection = ChunkingSection()
-    model: ModelSection = ModelSection()
-    allow: AllowSection = AllowSection()
-    owners: list[Owner] = ["team:game-masters"]
-    preview_evidence: bool = False
-    lane_modules: list[Text] = []
-    steps: Annotated[list[StepSection], Field(min_length=1)]
+from notarius_assets.yamlfile import Lines, check_model, read_model
 
 
 @dataclass(frozen=True)
@@ -203,6 +49,7 @@ class Pipeline:
     chunking: ChunkLimits
     lanes: tuple[BoundLane, ...]
     root: Path = field(default=Path())
+    decisions: tuple[Decision, ...] = ()
 
     def sessions(self) -> tuple[SessionFile, ...]:
         """Return the sessions that the transcripts' globs give now, in order of their slugs."""
@@ -236,8 +83,19 @@ def load(path: Path) -> Pipeline:
 
     Raises ConfigurationError: one line with file, line and key where they are known.
     """
-    path = path.absolute()
-    file, lines = read_model(path, PipelineFile)
+    return _resolved(*read_model(path.absolute(), PipelineFile))
+
+
+def from_mapping(written: Mapping[str, Any], lines: Lines) -> Pipeline:
+    """Check a pipeline that stands in another file, as `load` checks a pipeline file.
+
+    `lines` tells which file, and where in it the keys stand; relative paths start at its folder. Raises
+    ConfigurationError.
+    """
+    return _resolved(check_model(written, PipelineFile, lines), lines)
+
+
+def _resolved(file: PipelineFile, lines: Lines) -> Pipeline:
     campaign = slug(file.campaign)
     if campaign is None:
         raise ConfigurationError(
@@ -247,11 +105,57 @@ def load(path: Path) -> Pipeline:
     references = CampaignReferences(
         dms=tuple(file.speakers.dm),
         players=dict(file.speakers.players),
-        npcs=tuple(KnownName(display_name(n.name), tuple(map(display_name, n.aliases))) for n in file.gazetteer.npcs),
+        npcs=_known(file.gazetteer.npcs),
+        locations=_known(file.gazetteer.locations),
+        party=tuple(map(display_name, file.speakers.party)),
+        glossary=dict(file.gazetteer.glossary),
     )
     limits = ChunkLimits(file.chunking.max_units, file.chunking.max_characters, file.chunking.context_units)
     known = {lane.key: lane for lane in (*lanes_room.BUILT_IN, *_extra_lanes(lines, file.lane_modules))}
-    return Pipeline(path, file, campaign, references, limits, _bind(lines, file, known), path.parent)
+    bound = _bind(lines, file, known)
+    decisions = _decisions(lines, file, bound)
+    return Pipeline(lines.path, file, campaign, references, limits, bound, lines.path.parent, decisions)
+
+
+def _known(sections: Sequence[KnownNameSection]) -> tuple[KnownName, ...]:
+    return tuple(KnownName(display_name(n.name), tuple(map(display_name, n.aliases))) for n in sections)
+
+
+def _decisions(lines: Lines, file: PipelineFile, lanes: Sequence[BoundLane]) -> tuple[Decision, ...]:
+    """Return what is declared to be one or apart; refuses what no registry of this pipeline can do."""
+    registries = {b.lane.key: b.lane.reconciliation for b in lanes if b.lane.reconciliation}
+    decisions = []
+    for n, section in enumerate(file.reconciliation):
+        at = _Place(lines, ("reconciliation", n))
+        how = registries.get(section.lane)
+        if how is None:
+            raise ConfigurationError(
+                f"{at('lane')}: {section.lane!r} is no registry of this pipeline",
+                next_step=f"use one of {', '.join(sorted(registries))}" if registries else "add the lane, or remove it",
+            )
+        names = [comparison_name(form.name) for form in section.forms]
+        if "" in names:
+            raise ConfigurationError(f"{at()}: a name is blank", next_step="correct it")
+        if section.apart and how.one_a_name and len(set(names)) < len(names):
+            raise ConfigurationError(
+                f"{at('apart')}: {section.lane!r} has one record a name, so one name can't be kept apart from itself",
+                next_step="name different names, or remove it",
+            )
+        decisions.append(Decision(section.lane, section.forms, section.one is not None, section.session))
+    for n, one in enumerate(decisions):
+        if one.are_one and any(_contradicts(one, other) for other in decisions):
+            raise ConfigurationError(
+                f"{_Place(lines, ('reconciliation', n))('one')}: another entry keeps two of these records apart",
+                next_step="remove one of the two",
+            )
+    return tuple(decisions)
+
+
+def _contradicts(one: Decision, other: Decision) -> bool:
+    if other.are_one or one.lane != other.lane or (one.session and other.session not in (None, one.session)):
+        return False
+    mine = {(comparison_name(f.name), f.unit) for f in one.forms}
+    return len({(comparison_name(f.name), f.unit) for f in other.forms} & mine) > 1
 
 
 def _extra_lanes(lines: Lines, modules: Sequence[str]) -> list[Lane]:

@@ -8,16 +8,17 @@ that imitates the frame or a unit's number is shown with other brackets.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from notarius_assets.campaign import CampaignReferences
-from notarius_assets.identity import compact_json, digest
-from notarius_assets.lanes.base import Lane
+from notarius_assets.framing import framed_json, said
+from notarius_assets.identity import digest
+from notarius_assets.lanes.base import Lane, Reconciliation
 from notarius_assets.models.window import WindowRequest
+from notarius_assets.reconcile.request import ReconcileRequest
 from notarius_assets.resources import read_text
 from notarius_assets.transcripts.model import Unit
 
@@ -28,13 +29,13 @@ REASK = "shared/reask.md"
 FRAMES = (CAMPAIGN, REGISTRY, CHUNK, REASK)
 """The files that hold what is filled in, the same for every lane; a lane names its instructions itself."""
 
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
-_TAG = re.compile(r"[<＜](?=\s*[/／]?\s*(?:chunk|context_before|context_after|campaign|registry|example)\b)", re.I)
-_NUMBER = re.compile(r"[\[［]\s*(\d+|context)\s*[\]］]", re.I)
-_FILLERS = frozenset(map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10))))
-"""Characters that nobody sees and that are no format characters by category."""
+RECONCILIATION = "shared/reconciliation.md"
+CANDIDATES = "shared/candidates.md"
+PROPOSE_AGAIN = "shared/propose-again.md"
+RECONCILIATION_FRAMES = (RECONCILIATION, CAMPAIGN, CANDIDATES, PROPOSE_AGAIN)
+"""The files of a request for duplicate groups, the same for every registry; a lane names its own rules itself."""
 
-_JSON_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<\u0085\u2028\u2029"}
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,42 @@ def assemble(lane: Lane, request: WindowRequest) -> tuple[Message, ...]:
     The registry's message is left out for a lane that binds none.
     """
     stable = [Message("system", _text(path)) for path in lane.prompts]
-    stable.append(Message("user", _fill(CAMPAIGN, campaign=_json(_campaign(request.campaign))), True))
+    stable.append(Message("user", _fill(CAMPAIGN, campaign=framed_json(_campaign(request.campaign))), True))
     if request.registry is not None:
-        stable.append(Message("user", _fill(REGISTRY, registry=_json(list(request.registry))), True))
+        stable.append(Message("user", _fill(REGISTRY, registry=framed_json(list(request.registry))), True))
     return (*stable, Message("user", _chunk(lane.root, request)))
+
+
+def assemble_reconciliation(lane: Lane, request: ReconcileRequest, ask: int) -> tuple[Message, ...]:
+    """Return the request for duplicate groups: shared instructions, the lane's rules, campaign, candidates, evidence.
+
+    `ask` counts from 1; later ones say that the earlier answer could not be used, so that each is a request of its own.
+    """
+    messages = [
+        Message("system", _text(RECONCILIATION)),
+        Message("system", _text(reconciliation_of(lane).task)),
+        Message("user", _fill(CAMPAIGN, campaign=framed_json(_campaign(request.campaign))), True),
+        Message(
+            "user",
+            _fill(
+                CANDIDATES,
+                candidates=request.candidate_lines,
+                evidence=request.evidence_lines,
+                first=request.entries[0].key,
+                last=request.entries[-1].key,
+            ),
+        ),
+    ]
+    if ask > 1:
+        messages.append(Message("user", _fill(PROPOSE_AGAIN, ask=str(ask)).strip()))
+    return tuple(messages)
+
+
+def reconciliation_of(lane: Lane) -> Reconciliation:
+    """Return how a registry is reconciled; a lane that has none is never asked."""
+    if lane.reconciliation is None:
+        raise ValueError(f"{lane.key} is not reconciled")
+    return lane.reconciliation
 
 
 def instructions_length(lane: Lane) -> int:
@@ -85,6 +118,11 @@ def prompts_digest(lane: Lane) -> str:
     return digest([_text(path) for path in (*lane.prompts, *FRAMES)])
 
 
+def reconciliation_digest(lane: Lane) -> str:
+    """Return the SHA-256 over every prompt text a registry's requests for duplicate groups are made of."""
+    return digest([_text(path) for path in (reconciliation_of(lane).task, *RECONCILIATION_FRAMES)])
+
+
 @cache
 def _text(path: str) -> str:
     return read_text("prompts", path)
@@ -99,12 +137,11 @@ def _campaign(references: CampaignReferences) -> Mapping[str, Any]:
     return {
         "dungeon_masters": list(references.dms),
         "players": dict(sorted(references.players.items())),
+        "party": list(references.characters),
         "known_npcs": [{"name": n.name, "aliases": list(n.aliases)} for n in references.npcs],
+        "known_locations": [{"name": n.name, "aliases": list(n.aliases)} for n in references.locations],
+        "glossary": dict(sorted(references.glossary.items())),
     }
-
-
-def _json(value: Any) -> str:
-    return compact_json(value).translate(_JSON_ESCAPES)
 
 
 def _chunk(root: str, request: WindowRequest) -> str:
@@ -113,30 +150,11 @@ def _chunk(root: str, request: WindowRequest) -> str:
         first=str(request.units[0].unit_id),
         last=str(request.units[-1].unit_id),
         before=_context(request.before),
-        units="\n".join(f"[{u.unit_id}] {_said(u)}" for u in request.units),
+        units="\n".join(f"[{u.unit_id}] {said(u)}" for u in request.units),
         after=_context(request.after),
         root=root,
     )
 
 
 def _context(units: Iterable[Unit]) -> str:
-    return "\n".join(f"[context] {_said(u)}" for u in units)
-
-
-def _said(unit: Unit) -> str:
-    speakers = ", ".join(map(_plain, unit.speakers)) or "?"
-    return f"{speakers}: {_plain(unit.text)}"
-
-
-def _plain(text: str) -> str:
-    """Return text as one line in which nothing looks like the frame or like the beginning of a unit."""
-    line = " ".join(text.split())
-    # between the letters of a tag, characters that nobody sees would hide it; elsewhere scripts and emoji need them
-    if not line.isascii():
-        seen = "".join(c for c in line if c not in _FILLERS and unicodedata.category(c) != "Cf")
-        line = seen if _frame_like(seen) > _frame_like(line) else line
-    return _NUMBER.sub(r"(\1)", _TAG.sub("‹", line))
-
-
-def _frame_like(line: str) -> int:
-    return len(_TAG.findall(line)) + len(_NUMBER.findall(line))
+    return "\n".join(f"[context] {said(u)}" for u in units)

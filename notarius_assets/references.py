@@ -1,4 +1,4 @@
-"""Registries as a lane reads them: bound by slot, looked up by comparison name, projected for the prompt."""
+"""Registries as a lane reads them: bound by slot, looked up by comparison name or id, projected for the prompt."""
 
 from __future__ import annotations
 
@@ -26,11 +26,24 @@ class Registry:
             found.setdefault(comparison_name(record["name"]), record)
         return found
 
+    @cached_property
+    def _by_id(self) -> dict[str, Mapping[str, Any]]:
+        return {record["id"]: record for record in self.records}
+
     def lookup(self, name: str) -> Mapping[str, Any] | None:
         """Return the record with an equal comparison name, the first in registry order, or None."""
         return self._by_name.get(comparison_name(name))
+
+    def by_id(self, record_id: str) -> Mapping[str, Any] | None:
+        """Return the record with exactly this id, or None."""
+        return self._by_id.get(record_id)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names-only projection, in registry order."""
         return tuple(record["name"] for record in self.records)
+
+    @cached_property
+    def pairs(self) -> tuple[dict[str, str], ...]:
+        """The projection to `{id, name}`, in registry order: for registries in which a name may stand twice."""
+        return tuple({"id": record["id"], "name": record["name"]} for record in self.records)

@@ -57,10 +57,19 @@ def read_model(path: Path, model: type[_M]) -> tuple[_M, Lines]:
         data = _construct(node, (), lines, path) if node else {}
     except RecursionError as error:
         raise _too_deep(path) from error
+    at = Lines(path, lines)
+    return check_model(data, model, at), at
+
+
+def check_model(data: object, model: type[_M], lines: Lines) -> _M:
+    """Check what was read against a pydantic model.
+
+    Raises ConfigurationError with file, line and key.
+    """
     try:
-        return model.model_validate(data), Lines(path, lines)
+        return model.model_validate(data)
     except ValidationError as error:
-        raise _as_configuration_error(error, Lines(path, lines)) from error
+        raise _as_configuration_error(error, lines) from error
 
 
 def _too_deep(path: Path) -> ConfigurationError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from notarius_assets.flow.workspace import Workspace
 
-NAME_PARAMETERS = ("npc",)
+NAME_PARAMETERS = ("npc", "place")
 """Parameters that are names: compared as names are."""
 
 MAX_SHOWN = 1_000
@@ -35,14 +35,14 @@ def sql(workspace: Workspace, statement: str, output: str) -> int:
     return _ask(workspace, statement, {}, output)
 
 
-def query(workspace: Workspace, name: str, parameters: Mapping[str, str], output: str) -> int:
-    """Run a ready query."""
+def query(workspace: Workspace, name: str, parameters: Mapping[str, str | None], output: str) -> int:
+    """Run a ready query; a parameter that is None has its default."""
     ready = sqlfiles.queries()[name]
-    given = {k: comparison_name(v) if k in NAME_PARAMETERS else v for k, v in parameters.items()}
+    given = {k: comparison_name(v) if v is not None and k in NAME_PARAMETERS else v for k, v in parameters.items()}
     return _ask(workspace, ready.statement, given, output)
 
 
-def _ask(workspace: Workspace, statement: str, parameters: Mapping[str, str], output: str) -> int:
+def _ask(workspace: Workspace, statement: str, parameters: Mapping[str, str | None], output: str) -> int:
     import duckdb
 
     with open_history(workspace) as connection:

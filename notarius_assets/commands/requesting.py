@@ -13,7 +13,7 @@ from notarius_assets.commands.terminal import counted, note
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.files import write_atomically
 from notarius_assets.flow.pending import LaneWindows, Planned, asking_model, planned
-from notarius_assets.flow.windows import ledger_of
+from notarius_assets.flow.windows import ledger_of, reconciliation_ledger_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.ledger import Ledger
 from notarius_assets.models.calls import OF_END, Call, CallStatus
@@ -64,14 +64,19 @@ def _by_lane(waiting: Sequence[tuple[LaneWindows, Sequence[ModelRequest]]]) -> s
     windows: Counter[str] = Counter()
     sessions: Counter[str] = Counter()
     for lane, requests in waiting:
-        windows[lane.lane.key] += len(requests)
-        sessions[lane.lane.key] += 1
-    said = [f"{key} {windows[key]:,} in {counted(sessions[key], 'session')}" for key in windows]
+        what = f"duplicates of {lane.lane.key}" if lane.reconciles else lane.lane.key
+        windows[what] += len(requests)
+        sessions[what] += 1
+    said = [f"{what} {windows[what]:,} in {counted(sessions[what], 'session')}" for what in windows]
     return f": {', '.join(said)}" if said else ""
 
 
 def _say_what_comes_next(found: Planned, total: int, to: Path) -> None:
-    held = Counter((lane.lane.key, lane.waits_for) for lane in found.lanes if lane.waits_for)
+    held = Counter(
+        (f"duplicates of {lane.lane.key}" if lane.reconciles else lane.lane.key, lane.waits_for)
+        for lane in found.lanes
+        if lane.waits_for
+    )
     ready = [lane for lane in found.lanes if not lane.current and not lane.waits_for]
     if total:
         what = "them" if str(to) == "-" else str(to)
@@ -123,20 +128,21 @@ def import_results(workspace: Workspace, file: Path) -> int:
 
 def _enter(workspace: Workspace, model: ReplayProvider, ends: Sequence[LineEnd]) -> None:
     """Enter what was answered elsewhere in the ledger: its tokens are known, its price is not."""
-    ledgers: dict[tuple[str, str], Ledger] = {}
+    ledgers: dict[tuple[str, str, bool], Ledger] = {}
     for end in ends:
         if end.request is None or end.reading is None:
             continue
-        window = end.request.window
-        key = (window.source_id, window.lane)
+        request = end.request
+        key = (request.source_id, request.lane, request.chunk_id is None)
         if key not in ledgers:
-            ledgers[key] = ledger_of(workspace, workspace.pipeline.bound(window.lane).lane, window.source_id)
+            open_ledger = reconciliation_ledger_of if request.chunk_id is None else ledger_of
+            ledgers[key] = open_ledger(workspace, workspace.pipeline.bound(request.lane).lane, request.source_id)
         ledgers[key].enter(
             Call(
-                source_id=window.source_id,
-                chunk_id=window.chunk_id,
-                fingerprint=end.request.fingerprint,
-                ask=1,
+                source_id=request.source_id,
+                chunk_id=request.chunk_id,
+                fingerprint=request.fingerprint,
+                ask=request.asks[0],
                 attempt=1,
                 model=model.settings.model,
                 status=CallStatus.IMPORTED if end.end is Imported.KEPT else OF_END[end.reading.end],
@@ -152,9 +158,11 @@ def _said(end: LineEnd) -> str:
             "its custom_id is no request of this pipeline now. Next: export again; "
             "transcript, prompts, settings or a registry have changed since"
         )
-    where = (
-        f"{end.request.window.lane}, {end.request.window.source_id}, chunk {end.request.window.chunk_id}: "
-        if end.request
-        else ""
-    )
-    return f"{where}{end.end} ({end.reason})"
+    return f"{_asked_about(end.request)}{end.end} ({end.reason})"
+
+
+def _asked_about(request: ModelRequest | None) -> str:
+    if request is None:
+        return ""
+    what = "duplicate groups" if request.chunk_id is None else f"chunk {request.chunk_id}"
+    return f"{request.lane}, {request.source_id}, {what}: "

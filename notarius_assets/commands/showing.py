@@ -20,6 +20,9 @@ from notarius_assets.lake.tables import CHUNKS, UNITS
 from notarius_assets.lanes.base import Lane
 from notarius_assets.transcripts.model import Unit
 
+MAX_MERGES = 40
+"""Unions of one registry that `show` prints."""
+
 
 def show(workspace: Workspace, name: str, *, lane_key: str | None, context: int, as_json: bool) -> int:
     """Print the published records of a session with their evidence, and what was rejected and why."""
@@ -85,6 +88,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
             if not v["passed"]
         ],
         "rejected_candidates": list(attempt.rejected_candidates),
+        "merges": list(attempt.merges),
     }
 
 
@@ -116,6 +120,24 @@ def _print_attempt(attempt: Mapping[str, Any]) -> None:
     for rejected in attempt["rejected_candidates"][:20]:
         where = f"chunk {rejected['chunk_id']}, candidate {rejected['position']}"
         out(f"  rejected candidate ({where}): {rejected['code']} by {rejected['rule']}: {rejected['answer']}")
+    for merge in attempt["merges"][:MAX_MERGES]:
+        out(f"  {_merge(merge)}")
+    if len(attempt["merges"]) > MAX_MERGES:
+        out(f"  … {len(attempt['merges']) - MAX_MERGES} more unions, in the view merges")
+
+
+def _merge(merge: Mapping[str, Any]) -> str:
+    members = " + ".join(f"{m['name']} ({_units(m['source_refs'])})" for m in merge["members"]) or "no known records"
+    stated = f", stated in unit {merge['stated_in']}" if merge["stated_in"] else ""
+    if merge["refused"]:
+        return f"kept apart: {members}: {merge['refused']} ({merge['rule']}{stated})"
+    return f"one record: {members} as {merge['name']} ({merge['rule']}{stated})"
+
+
+def _units(refs: Sequence[Mapping[str, Any]]) -> str:
+    spans = [(r["start_unit_id"], r["end_unit_id"]) for r in refs]
+    listed = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans[:3])
+    return listed + (f" and {len(spans) - 3} more" if len(spans) > 3 else "")
 
 
 def export(workspace: Workspace, name: str, folder: Path) -> int:

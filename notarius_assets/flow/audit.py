@@ -9,11 +9,12 @@ from notarius_assets.flow.documents import records_of
 from notarius_assets.flow.inputs import context_of, inputs_of
 from notarius_assets.flow.normalize import audit
 from notarius_assets.flow.workspace import Workspace
+from notarius_assets.lake.attempts import Attempt
 from notarius_assets.lanes.base import Record
 from notarius_assets.models.window import WindowEnd
 from notarius_assets.pipeline import BoundLane
-from notarius_assets.validators import chain
-from notarius_assets.validators.base import Item, Verdict, View, WindowState
+from notarius_assets.validators import chain, reconciliation
+from notarius_assets.validators.base import Finding, Item, Verdict, View, WindowState
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,14 @@ def _records(workspace: Workspace, bound: BoundLane, source_id: str) -> Audited:
     entry = workspace.store.manifest(source_id).accepted[lane.table]
     document = {lane.root: records_of(lane, workspace.store.read(entry))}
     context = context_of(workspace, bound, source_id, inputs_of(workspace, bound, source_id))
+    # what the normalizer noted can't be seen in the document
+    context = replace(context, warnings=_warnings(workspace.store.accepted_attempt(source_id, lane.table)))
     return Audited(source_id, lane.table, audit(bound.normalization, document, context).verdicts)
+
+
+def _warnings(made: Attempt | None) -> tuple[Finding, ...]:
+    noted = (v for v in (made.verdicts if made else ()) if v["validator"] == reconciliation.NORMALIZATION.key)
+    return tuple(Finding(f["code"], f["record_index"], f["detail"]) for v in noted for f in v["findings"])
 
 
 def _candidates(workspace: Workspace, bound: BoundLane, source_id: str) -> Audited:
@@ -57,7 +65,7 @@ def _candidates(workspace: Workspace, bound: BoundLane, source_id: str) -> Audit
     fields = [f for f in lane.response_item.model_fields if f != "ranges"]
     items = []
     for n, row in enumerate(rows):
-        record: Record = {**{f: row[f] for f in fields}, "source_refs": row["source_refs"]}
+        record: Record = {**{f: row[f] for f in lane.candidate_fields}, "source_refs": row["source_refs"]}
         ranges = [{"start": r["start_unit_id"], "end": r["end_unit_id"]} for r in row["source_refs"]]
         answer = {**{f: row[f] for f in fields}, "ranges": ranges}
         items.append(Item(n, record, answer, row["chunk_id"], row["position"]))

@@ -128,7 +128,7 @@ def _lane(workspace: Workspace, check: _Check, bound: BoundLane, units_digest: s
     entry = manifest.accepted.get(lane.candidates_table)
     records = check.table(
         lane.table,
-        fingerprints.lane_code(bound),
+        fingerprints.lane_code(workspace.pipeline, bound, workspace.model),
         fingerprints.lane_input(bound, units_digest, entry.content_digest if entry else "", registries),
         upstream=(*upstream, lane.candidates_table),
     )
@@ -163,7 +163,7 @@ class _Check:
         if entry is None:
             return TableStatus(table, SessionState.NEW)
         stale_above = tuple(t for t in upstream if t in self.bad)
-        because = (*_differing(entry, code, inputs), *_unrecorded(entry, latest), *stale_above)
+        because = (*_differing(entry, code, inputs), *_unrecorded(entry, latest), *_unanswered(latest), *stale_above)
         if because:
             return TableStatus(table, SessionState.STALE, tuple(dict.fromkeys(because)))
         if not (self.workspace.store.root / entry.file).exists():
@@ -178,6 +178,11 @@ class _Check:
 def _unrecorded(entry: Entry, latest: Attempt | None) -> tuple[str, ...]:
     """Name what a crash between accepting a table and recording it left."""
     return () if latest is not None and latest.made(entry) else ("attempt not recorded",)
+
+
+def _unanswered(latest: Attempt | None) -> tuple[str, ...]:
+    """Name a registry that stands as it is because whoever proposes duplicate groups could not be reached."""
+    return ("reconciliation not answered",) if latest and latest.notes.get("reconciliation_unanswered") else ()
 
 
 def _differing(entry: Entry, code: Mapping[str, str], inputs: Mapping[str, str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from notarius_assets.campaign import CampaignReferences
@@ -68,17 +68,21 @@ def chunk_result(lane: Lane, window: WindowRequest, answer: WindowAnswer) -> Chu
             end = WindowEnd.of(items)
         else:
             end, reason = WindowEnd.INVALID, "not_the_private_response"
-    state = WindowState(
-        chunk_id=window.chunk_id,
-        end=str(end),
-        answered=end.answered,
-        candidates=len(items),
-        reason=reason,
+    return ChunkResult(state_of(window.chunk_id, replace(answer, end=end, reason=reason), len(items)), items)
+
+
+def state_of(chunk_id: int | None, answer: WindowAnswer, items: int) -> WindowState:
+    """Return how a window ended, as validators and tables see it."""
+    return WindowState(
+        chunk_id=chunk_id,
+        end=str(answer.end),
+        answered=answer.end.answered,
+        candidates=items,
+        reason=answer.reason,
         advice=answer.advice,
         answered_by=str(answer.answered_by) if answer.answered_by else None,
         fingerprint=answer.fingerprint,
     )
-    return ChunkResult(state, items)
 
 
 def judge(
@@ -94,7 +98,7 @@ def judge(
     allow: Allow,
 ) -> Extraction:
     """Apply the extraction chain to all windows; the order of arrival of `results` does not matter."""
-    ordered = sorted(results, key=lambda r: r.window.chunk_id)
+    ordered = sorted(results, key=lambda r: r.window.chunk_id or 0)
     items: list[Item] = []
     for result in ordered:
         for position, answer in enumerate(result.answers):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from notarius_assets.identity import digest
 from notarius_assets.lake.tables import UNITS, candidates_table, lane_table
+from notarius_assets.lanes.base import Lane
 from notarius_assets.lanes.schemas import durable_schema
 from notarius_assets.models.provider import Provider
 from notarius_assets.pipeline import BoundLane, Pipeline
@@ -46,14 +47,23 @@ def candidates_code(pipeline: Pipeline, bound: BoundLane, model: Provider) -> Pa
     }
 
 
-def lane_code(bound: BoundLane) -> Parts:
-    """Parts of a lane's table: lane version, validators, durable schema."""
+def lane_code(pipeline: Pipeline, bound: BoundLane, model: Provider) -> Parts:
+    """Parts of a lane's table: lane version, validators, durable schema; for a registry how it is reconciled."""
     lane = bound.lane
     return {
+        **(_reconciliation(pipeline, lane, model) if lane.reconciliation else {}),
         "lane": lane.version,
         "validators": digest([v.key for v in bound.normalization]),
         "schema": digest(durable_schema(lane)),
         "table": digest(str(lane_table(lane).schema)),
+    }
+
+
+def _reconciliation(pipeline: Pipeline, lane: Lane, model: Provider) -> Parts:
+    return {
+        **model.reconciliation_parts(lane),
+        "campaign": digest(pipeline.references.as_json()),
+        "decisions": digest([d.as_json() for d in pipeline.decisions if d.lane == lane.key]),
     }
 
 

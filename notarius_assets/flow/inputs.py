@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from notarius_assets.errors import NotariusError
 from notarius_assets.flow.documents import records_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import State
 from notarius_assets.lake.manifest import Entry, Manifest
 from notarius_assets.lake.tables import CHUNKS, UNITS
-from notarius_assets.lanes.base import Lane
+from notarius_assets.lanes.base import Candidate, Lane
 from notarius_assets.lanes.codec import encode
 from notarius_assets.pipeline import BoundLane
 from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
@@ -101,6 +103,12 @@ def read_registry(workspace: Workspace, lane: Lane, entry: Entry, slot: str) -> 
             next_step="split the session into smaller transcripts",
         )
     return Registry(records, entry.content_digest)
+
+
+def candidates_of(lane: Lane, rows: pa.Table) -> list[Candidate]:
+    """Return the candidates of an accepted table."""
+    fields = (*lane.candidate_fields, "source_refs")
+    return [Candidate(row["chunk_id"], row["position"], {k: row[k] for k in fields}) for row in rows.to_pylist()]
 
 
 def require_same_registries(candidates: Entry, inputs: Inputs) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from notarius_assets.lanes.base import Candidate, Lane, Record
+from notarius_assets.lanes.base import Candidate, Lane, Reconciliation, Record
 from notarius_assets.lanes.codec import content_digest, encode
+from notarius_assets.reconcile.nodes import Node
 from notarius_assets.references import Registry
 from notarius_assets.validators import chain
-from notarius_assets.validators.base import Context, Item, Validator, View
+from notarius_assets.validators.base import Context, Finding, Item, Validator, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +22,24 @@ class Artifact:
     records: tuple[Record, ...]
     document: bytes
     digest: str
+    warnings: tuple[Finding, ...] = ()
 
 
 def normalize(
     lane: Lane, candidates: Sequence[Candidate], source_id: str, registries: Mapping[str, Registry]
 ) -> Artifact:
     """Merge and normalize; deterministic, whatever the order of `candidates`."""
-    records = lane.normalize(lane.merge(candidates), source_id, registries)
+    return _artifact(lane, lane.normalize(lane.merge(candidates), source_id, registries))
+
+
+def registry_of(lane: Lane, how: Reconciliation, nodes: Sequence[Node], source_id: str) -> Artifact:
+    """Make the document of a reconciled registry."""
+    return _artifact(lane, *how.records(nodes, source_id))
+
+
+def _artifact(lane: Lane, records: Sequence[Record], warnings: Sequence[Finding] = ()) -> Artifact:
     document = encode(lane, records)
-    return Artifact(lane, tuple(records), document, content_digest(document))
+    return Artifact(lane, tuple(records), document, content_digest(document), tuple(warnings))
 
 
 def audit(validators: Sequence[Validator], document: Mapping[str, Any], context: Context) -> chain.ChainResult:

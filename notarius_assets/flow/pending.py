@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow.currency import SessionState, SessionStatus, status
-from notarius_assets.flow.inputs import read_registry
+from notarius_assets.flow.inputs import candidates_of, read_registry
+from notarius_assets.flow.reconcile import question_of
 from notarius_assets.flow.windows import windows_over
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.tables import UNITS
@@ -28,9 +29,10 @@ from notarius_assets.transcripts.sessions import SessionFile
 
 @dataclass(frozen=True)
 class LaneWindows:
-    """A lane of a session: its requests in chunk order, or the registry it waits for.
+    """A table of a lane of a session: its requests in chunk order, or the table it waits for.
 
-    `current` tells that what stands is what these answers would make.
+    A registry asks twice: for its candidates, then for the duplicates among them (`reconciles`). `current` tells that
+    what stands is what these answers would make.
     """
 
     source_id: str
@@ -38,6 +40,7 @@ class LaneWindows:
     requests: tuple[ModelRequest, ...] = ()
     waits_for: str | None = None
     current: bool = False
+    reconciles: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ def planned(
         for bound in workspace.pipeline.lanes:
             if not lane_keys or bound.lane.key in lane_keys:
                 found.append(_lane(workspace, model, bound, now, units, chunks))
+                if bound.lane.reconciliation:
+                    found.append(_reconciliation(workspace, model, bound, now, units))
     return Planned(tuple(found), tuple(unreadable))
 
 
@@ -126,4 +131,23 @@ def _lane(
         lane,
         tuple(model_request(lane, window, model.settings) for window in windows),
         current=_state(now, lane.candidates_table) is SessionState.CURRENT,
+    )
+
+
+def _reconciliation(
+    workspace: Workspace, model: ReplayProvider, bound: BoundLane, now: SessionStatus, units: tuple[Unit, ...]
+) -> LaneWindows:
+    """Return the next requests for duplicate groups of a registry, whose candidates have to stand first."""
+    lane = bound.lane
+    if _state(now, lane.candidates_table) is not SessionState.CURRENT:
+        return LaneWindows(now.source_id, lane, waits_for=lane.candidates_table, reconciles=True)
+    rows = workspace.store.read(workspace.store.manifest(now.source_id).accepted[lane.candidates_table])
+    question = question_of(workspace.pipeline, lane, candidates_of(lane, rows), now.source_id, units)
+    nexts = (model.next_ask(lane, request) for request in question.requests)
+    return LaneWindows(
+        now.source_id,
+        lane,
+        tuple(asked for asked in nexts if asked),
+        current=_state(now, lane.table) is SessionState.CURRENT,
+        reconciles=True,
     )

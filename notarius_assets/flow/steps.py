@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -19,13 +20,16 @@ from notarius_assets.flow import fingerprints
 from notarius_assets.flow.extract import chunk_result, judge
 from notarius_assets.flow.inputs import (
     BlockedError,
+    Inputs,
+    candidates_of,
     context_of,
     inputs_of,
     needed,
     require_same_registries,
 )
-from notarius_assets.flow.normalize import audit, normalize
-from notarius_assets.flow.windows import StepWatch, windows_of
+from notarius_assets.flow.normalize import Artifact, audit, normalize, registry_of
+from notarius_assets.flow.reconcile import Reconciled, question_of, reconcile
+from notarius_assets.flow.windows import StepWatch, ledger_of, reconciliation_ledger_of, windows_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.identity import digest
 from notarius_assets.lake.attempts import Attempt, State, rejected_json, verdict_json, window_json
@@ -233,7 +237,7 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
         return trial.without_result(State.BLOCKED, error)
     windows = windows_of(workspace, lane, source_id, inputs)
     workspace.progress.planned(source_id, lane.key, len(windows))
-    watch = StepWatch(workspace, lane, source_id, run_id)
+    watch = StepWatch(workspace, lane, partial(ledger_of, workspace, lane, source_id, run_id))
     answers = model.answer(lane, windows, watch)
     results = [chunk_result(lane, w, a) for w, a in zip(windows, answers, strict=True)]
     extraction = judge(
@@ -272,7 +276,7 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
 def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str = "") -> Outcome:
     """Normalize a session's candidates, audit the document, and publish it if no blocking validator failed."""
     lane, store = bound.lane, workspace.store
-    code = fingerprints.lane_code(bound)
+    code = fingerprints.lane_code(workspace.pipeline, bound, workspace.model)
     trial = _Trial(workspace, source_id, lane.table, run_id, _now(), lane, code)
     try:
         inputs = inputs_of(workspace, bound, source_id)
@@ -282,13 +286,11 @@ def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str
         require_same_registries(candidates_entry, inputs)
     except BlockedError as error:
         return trial.without_result(State.BLOCKED, error)
-    fields = (*(f for f in lane.response_item.model_fields if f != "ranges"), "source_refs")
-    candidates = [
-        Candidate(row["chunk_id"], row["position"], {k: row[k] for k in fields})
-        for row in store.read(candidates_entry).to_pylist()
-    ]
-    artifact = normalize(lane, candidates, source_id, inputs.registries)
-    result = audit(bound.normalization, {lane.root: artifact.records}, context_of(workspace, bound, source_id, inputs))
+    candidates = candidates_of(lane, store.read(candidates_entry))
+    artifact, found, used = _normalized(workspace, lane, candidates, source_id, inputs, run_id)
+    context = context_of(workspace, bound, source_id, inputs)
+    warnings = (*found.warnings, *artifact.warnings)
+    result = audit(bound.normalization, {lane.root: artifact.records}, replace(context, warnings=warnings))
     parts = fingerprints.lane_input(
         bound, inputs.units_entry.content_digest, candidates_entry.content_digest, inputs.registries
     )
@@ -298,7 +300,10 @@ def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str
         content_digest=artifact.digest,
         rows=len(artifact.records),
         proposed=len(candidates),
+        windows=[window_json(w) for w in found.windows],
         verdicts=[verdict_json(v) for v in result.verdicts],
+        merges=[m.as_json(artifact.records) for m in found.merges],
+        notes={**found.notes, **used},
         **_why(source_id, result.reasons, result.verdicts),
     )
     rows = record_rows(lane_table(lane), source_id, list(artifact.records))
@@ -307,6 +312,19 @@ def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str
     made_from = {**inputs.digests, lane.candidates_table: candidates_entry.content_digest}
     attempt, entry = trial.accept(attempt, rows, made_from, lane.schema_name)
     return Outcome(attempt, entry, result.verdicts, artifact.records)
+
+
+def _normalized(
+    workspace: Workspace, lane: Lane, candidates: Sequence[Candidate], source_id: str, inputs: Inputs, run_id: str
+) -> tuple[Artifact, Reconciled, Mapping[str, Any]]:
+    """Make a lane's document; a registry's after its duplicates were asked for. Returns what that used, too."""
+    if lane.reconciliation is None:
+        return normalize(lane, candidates, source_id, inputs.registries), Reconciled(()), {}
+    question = question_of(workspace.pipeline, lane, candidates, source_id, inputs.units)
+    workspace.progress.planned(source_id, lane.key, len(question.requests))
+    watch = StepWatch(workspace, lane, partial(reconciliation_ledger_of, workspace, lane, source_id, run_id))
+    found = reconcile(lane, question, workspace.model, watch)
+    return registry_of(lane, lane.reconciliation, found.nodes, source_id), found, watch.notes
 
 
 def _rejected(

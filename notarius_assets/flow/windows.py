@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from notarius_assets.flow.extract import request
@@ -14,7 +14,7 @@ from notarius_assets.lanes.base import Lane
 from notarius_assets.models.calls import Call, cost, total
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowRequest
 from notarius_assets.pipeline import Pipeline
-from notarius_assets.prompting import prompts_digest
+from notarius_assets.prompting import prompts_digest, reconciliation_digest
 from notarius_assets.references import Registry
 from notarius_assets.transcripts.model import Chunk, Unit
 
@@ -46,14 +46,20 @@ def ledger_of(workspace: Workspace, lane: Lane, source_id: str, run_id: str = ""
     return Ledger(workspace.store, source_id, lane.candidates_table, step)
 
 
-class StepWatch:
-    """Enters every attempt of one step in the ledger, counts, and tells who follows the run."""
+def reconciliation_ledger_of(workspace: Workspace, lane: Lane, source_id: str, run_id: str = "") -> Ledger:
+    """Return the ledger of one step that asks for duplicate groups of a registry."""
+    step = {"lane": lane.key, "prompts": reconciliation_digest(lane), "run_id": run_id}
+    return Ledger(workspace.store, source_id, lane.table, step)
 
-    def __init__(self, workspace: Workspace, lane: Lane, source_id: str, run_id: str) -> None:
+
+class StepWatch:
+    """Enters every attempt of one step in its ledger, counts, and tells who follows the run."""
+
+    def __init__(self, workspace: Workspace, lane: Lane, ledger: Callable[[], Ledger]) -> None:
         self._progress = workspace.progress
         self._lane = lane.key
         self._may_call = workspace.model.name == "anthropic"
-        self._open = partial(ledger_of, workspace, lane, source_id, run_id)
+        self._open = ledger
         self._calls: list[Call] = []
         self._from_cache = 0
 

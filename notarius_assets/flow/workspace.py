@@ -43,7 +43,12 @@ class Workspace:
         pipeline file. Raises ConfigurationError.
         """
         loaded = load(pipeline or Path(os.environ.get("NOTARIUS_PIPELINE") or DEFAULT_PIPELINE))
-        workspace = cls(loaded, Home(home_path(loaded.root, home)), progress=progress or Silent())
+        return cls.of(loaded, home, progress)
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, home: Path | None = None, progress: Progress | None = None) -> Workspace:
+        """Make sure of the home of a loaded pipeline, which is found as `open` finds it."""
+        workspace = cls(pipeline, Home(home_path(pipeline.root, home)), progress=progress or Silent())
         workspace.home.ensure()
         return workspace
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 from notarius_assets.identity import compact_json
 from notarius_assets.lake.attempts import Attempt
 from notarius_assets.lake.manifest import Manifest
-from notarius_assets.lake.tables import Column, Table
+from notarius_assets.lake.tables import REF, Column, Table
 
 _TEXT, _INT = pa.string(), pa.int64()
+_MEMBER = pa.struct([("name", _TEXT), ("source_refs", pa.list_(REF))])
 _WHO = (
     Column("campaign", _TEXT, "Slug of the campaign."),
     Column("session", _TEXT, "Slug of the session."),
@@ -47,9 +48,9 @@ _WINDOWS = Table(
     "How every window of every try ended: done, empty, refused, truncated, invalid or failed.",
     (
         *_WHO,
-        Column("chunk_id", _INT, "The chunk that was asked."),
+        Column("chunk_id", _INT, "The chunk that was asked; empty where duplicates of a registry were asked for."),
         Column("window_end", _TEXT, "How it ended."),
-        Column("candidates", _INT, "Candidates in the answer."),
+        Column("candidates", _INT, "Candidates in the answer, or groups."),
         Column("reason", _TEXT, "Why there is no answer."),
         Column("answered_by", _TEXT, "Where the answer came from: rules, cache or call."),
         Column("fingerprint", _TEXT, "SHA-256 of what was asked; the answer is kept under it."),
@@ -61,13 +62,15 @@ _CALLS = Table(
     (
         Column("campaign", _TEXT, "Slug of the campaign."),
         Column("session", _TEXT, "Slug of the session."),
-        Column("table_name", _TEXT, "The candidates table that was to be made."),
+        Column("table_name", _TEXT, "The table that was to be made."),
         Column("step", _INT, "Number of the step that called, per table and session, from 1."),
         Column("call", _INT, "Number of the call in its step, from 1, as they ended."),
         Column("lane", _TEXT, "The lane that asked."),
-        Column("chunk_id", _INT, "The chunk that was asked about."),
+        Column(
+            "chunk_id", _INT, "The chunk that was asked about; empty where duplicates of a registry were asked for."
+        ),
         Column("fingerprint", _TEXT, "SHA-256 of what was asked."),
-        Column("ask", _INT, "1, or 2 where an unreadable answer was asked for again."),
+        Column("ask", _INT, "From 1; higher where the answer before could not be used."),
         Column("attempt", _INT, "Number of the try at this ask, from 1."),
         Column("model", _TEXT, "The model that was asked."),
         Column("prompts", _TEXT, "SHA-256 over the prompt texts of the lane."),
@@ -124,6 +127,21 @@ _REJECTED = Table(
         Column("answer", _TEXT, "The candidate as answered, JSON, at most 2 kB."),
     ),
 )
+_MERGES = Table(
+    "merges",
+    "Records of a registry that were united, and unions that were refused: who was to be one, and by which rule.",
+    (
+        *_WHO,
+        Column("merge", _INT, "Number of the union in its try, from 0."),
+        Column("rule", _TEXT, "Why: declared, proposed (by a model), or the rule that proposed it."),
+        Column("refused", _TEXT, "Why it was not made; empty where it was."),
+        Column("record_id", _TEXT, "Id of the record it went into; empty where it was refused."),
+        Column("name", _TEXT, "The name that stands; empty where it was refused."),
+        Column("stated_unit_id", _INT, "The unit that states it, for an alias stated in the transcript."),
+        Column("members", pa.list_(_MEMBER), "The records before: name and evidence of each."),
+        Column("answer", _TEXT, "The group as proposed, JSON, where it was refused."),
+    ),
+)
 _INGEST = Table(
     "ingest_warnings",
     "What the reader changed, dropped or could not tell, per accepted reading of a transcript.",
@@ -137,7 +155,7 @@ _INGEST = Table(
         Column("note", _TEXT, "For people."),
     ),
 )
-ATTEMPT_TABLES = (_LANE_RUNS, _WINDOWS, _CALLS, _VERDICTS, _FINDINGS, _REJECTED, _INGEST)
+ATTEMPT_TABLES = (_LANE_RUNS, _WINDOWS, _CALLS, _VERDICTS, _FINDINGS, _REJECTED, _MERGES, _INGEST)
 """Tables made from the attempts."""
 
 CallEntry = tuple[str, int, int, Mapping[str, Any]]
@@ -190,6 +208,14 @@ def attempt_rows(
             )
         rows["rejected_candidates"].extend(
             [*who, r["chunk_id"], r["position"], r["rule"], r["code"], r["answer"]] for r in a.rejected_candidates
+        )
+        rows["merges"].extend(
+            [
+                *who,
+                n,
+                *(m[k] for k in ("rule", "refused", "record_id", "name", "stated_in", "members", "answer")),
+            ]
+            for n, m in enumerate(a.merges)
         )
         rows["ingest_warnings"].extend(_ingest(who, a.notes))
     rows["model_calls"] = [_call_row(*entry) for entry in calls]

@@ -72,6 +72,7 @@ class Attempt:
     windows: Sequence[Mapping[str, Any]] = ()
     verdicts: Sequence[Mapping[str, Any]] = ()
     rejected_candidates: Sequence[Mapping[str, Any]] = ()
+    merges: Sequence[Mapping[str, Any]] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def made(self, entry: Entry) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from notarius_assets.errors import SessionBusyError
 
@@ -15,10 +17,10 @@ _held: dict[Path, int] = {}
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, what: str) -> Iterator[None]:
+def exclusive(path: Path, what: str, run: str = "") -> Iterator[None]:
     """Hold a lock file for the block; it falls with the process, also by kill -9.
 
-    Raises SessionBusyError that names the holder's process id.
+    Processes that name the same run wait for each other: its steps, where an executor gives each a process. Raises SessionBusyError that names the holder's process id.
     """
     path = path.absolute()
     if path in _held:
@@ -30,17 +32,13 @@ def exclusive(path: Path, what: str) -> Iterator[None]:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="ascii") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            handle.seek(0)
-            holder = handle.read(20).strip() or "unknown"
+        if holder := _refused(handle, path, run):
             raise SessionBusyError(
                 f"{what} is being worked on by process {holder}", next_step="wait for it to end, then run again"
-            ) from None
+            )
         handle.seek(0)
         handle.truncate()
-        handle.write(f"{os.getpid()}\n")
+        handle.write(f"{os.getpid()} {run}\n")
         handle.flush()
         _held[path] = 1
         try:
@@ -51,9 +49,26 @@ def exclusive(path: Path, what: str) -> Iterator[None]:
             handle.truncate()
 
 
-def session_lock(locks: Path, source_id: str) -> contextlib.AbstractContextManager[None]:
-    """Hold one session."""
-    return exclusive(_session_path(locks, source_id), f"session {source_id}")
+def _refused(handle: TextIO, path: Path, run: str) -> str | None:
+    """Take the lock, or return the process that has it; of a process of the same run, wait for it."""
+    unnamed = 0
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            process, _, its_run = path.read_text(encoding="ascii").strip().partition(" ")
+            # who takes it or gives it back has no name in it for a moment
+            unnamed += not process
+            if not run or (unnamed > 20 if not process else its_run != run):
+                return process or "unknown"
+            time.sleep(0.05)
+        else:
+            return None
+
+
+def session_lock(locks: Path, source_id: str, run: str = "") -> contextlib.AbstractContextManager[None]:
+    """Hold one session; steps of one run wait for each other."""
+    return exclusive(_session_path(locks, source_id), f"session {source_id}", run)
 
 
 def left_by_killed(locks: Path, source_id: str) -> bool:

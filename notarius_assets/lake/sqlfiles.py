@@ -16,6 +16,9 @@ from pathlib import Path
 
 from notarius_assets.resources import resource
 
+_DEFAULT = "; default "
+"""What the comment of a parameter says that need not be given."""
+
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
@@ -26,6 +29,11 @@ class SqlFile:
     params: Mapping[str, str]
     columns: Mapping[str, str]
     statement: str
+
+    @property
+    def optional(self) -> frozenset[str]:
+        """The parameters that have a default: they may be NULL."""
+        return frozenset(name for name, comment in self.params.items() if _DEFAULT in comment)
 
 
 def read_sql(path: Path) -> SqlFile:

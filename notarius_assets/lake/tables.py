@@ -15,7 +15,8 @@ from notarius_assets.transcripts.model import Chunk, Unit
 UNITS = "transcript_units"
 CHUNKS = "transcript_chunks"
 
-_REF = pa.struct([("source_id", pa.string()), ("start_unit_id", pa.int32()), ("end_unit_id", pa.int32())])
+REF = pa.struct([("source_id", pa.string()), ("start_unit_id", pa.int32()), ("end_unit_id", pa.int32())])
+"""A source_ref."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ _SESSION = (
     Column("campaign", pa.string(), "Slug of the campaign."),
     Column("session", pa.string(), "Slug of the session; campaign and session make the source_id."),
 )
-_REFS = Column("source_refs", pa.list_(_REF), "Inclusive unit ranges that prove the record, in canonical order.")
+_REFS = Column("source_refs", pa.list_(REF), "Inclusive unit ranges that prove the record, in canonical order.")
 
 UNITS_TABLE = Table(
     UNITS,
@@ -97,7 +98,6 @@ def lane_table(lane: Lane) -> Table:
 
 def candidates_table(lane: Lane) -> Table:
     """Return the table of a lane's candidates."""
-    fields = [f for f in lane.response_item.model_fields if f != "ranges"]
     return Table(
         lane.candidates_table,
         lane.candidates_comment,
@@ -105,10 +105,16 @@ def candidates_table(lane: Lane) -> Table:
             *_SESSION,
             Column("chunk_id", pa.int32(), "Chunk the candidate was asked with."),
             Column("position", pa.int32(), "Position in the answer, from 0."),
-            *(Column(f, pa.string(), f"{f.capitalize()} as answered.") for f in fields),
+            *(Column(f, pa.string(), _candidate_comment(f)) for f in lane.candidate_fields),
             _REFS,
         ),
     )
+
+
+def _candidate_comment(field: str) -> str:
+    if field == "id":
+        return "Id derived from the candidate's own name and earliest evidence."
+    return f"{field.capitalize().replace('_', ' ')} as answered."
 
 
 def unit_rows(source_id: str, units: tuple[Unit, ...]) -> pa.Table:

@@ -14,9 +14,12 @@ from pydantic import BaseModel
 from notarius_assets.evidence import EvidenceLine, SourceRef, canonical, project
 from notarius_assets.models.rules.ruleset import Ruleset
 from notarius_assets.models.window import WindowRequest
+from notarius_assets.reconcile.nodes import Node
+from notarius_assets.reconcile.proposal import ProposedGroup
+from notarius_assets.reconcile.request import ReconcileRequest
 from notarius_assets.references import Registry
 from notarius_assets.transcripts.model import Unit
-from notarius_assets.validators.base import Validator
+from notarius_assets.validators.base import Finding, Validator
 
 Record = dict[str, Any]
 """A durable record as JSON, keys in contract order."""
@@ -40,12 +43,13 @@ class Candidate:
 class ReferenceSlot:
     """A registry that a lane needs, by the kind of its artifact.
 
-    `mismatch` gives the code by which a record fails the lookup, or None. `project` gives what the prompt shows.
+    `find` gives the registry's record that a record is about, or the code by which it fails the lookup. `project`
+    gives what the prompt shows.
     """
 
     name: str
     artifact_kind: str
-    mismatch: Callable[[Mapping[str, Any], Registry], str | None]
+    find: Callable[[Mapping[str, Any], Registry], Mapping[str, Any] | str]
     project: Callable[[Registry], tuple[Any, ...]]
 
 
@@ -57,14 +61,32 @@ class Profile:
     propose: Callable[[WindowRequest, Ruleset], Mapping[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """How the records of a registry may be united.
+
+    `nodes` makes records-to-be of candidates, by the identity rules alone; `records` makes durable records of what is
+    left of them, with warnings. `one_a_name` says that records of one comparison name are always one. `task` is the
+    prompt file with the lane's own identity rules; `rules` and `propose` are who proposes offline.
+    """
+
+    nodes: Callable[[Sequence[Candidate]], list[Node]]
+    records: Callable[[Sequence[Node], str], tuple[list[Record], list[Finding]]]
+    one_a_name: bool
+    task: str
+    rules: tuple[str, ...]
+    propose: Callable[[ReconcileRequest, Ruleset], Sequence[ProposedGroup]]
+
+
 @dataclass(frozen=True)
 class Lane:
     """One lane, declared as data.
 
     `key` is lane, extractor and normalizer key in one. `merge` orders candidates, `normalize` makes durable records of
     them, `order_key` is the document's order, `derive_id` the identity policy of a registry. `one_chunk_a_record` says
-    that a record's evidence never spans chunks. Prompt paths are relative to
-    `prompts/`, or absolute; the path of the docs page is relative to the repository.
+    that a record's evidence never spans chunks, `reconciliation` how a registry's records may be united. A candidate
+    carries an id where two candidates of one name may be two records (`candidates_have_ids`). Prompt paths are relative
+    to `prompts/`, or absolute; the path of the docs page is relative to the repository.
     """
 
     key: str
@@ -93,13 +115,24 @@ class Lane:
     kinds: tuple[str, ...] = ()
     slots: tuple[ReferenceSlot, ...] = ()
     one_chunk_a_record: bool = False
+    candidates_have_ids: bool = False
+    reconciliation: Reconciliation | None = None
     media_type: str = field(default="application/json")
+
+    @property
+    def candidate_fields(self) -> tuple[str, ...]:
+        """The fields of a candidate in its table, without the evidence."""
+        answered = (f for f in self.response_item.model_fields if f != "ranges")
+        return ("id", *answered) if self.candidates_have_ids else tuple(answered)
 
     def to_record(self, answer: Mapping[str, Any], source_id: str) -> Record:
         """Map an answer of the right shape to durable fields; the source is attached here, never by the model."""
         record: Record = {k: v for k, v in answer.items() if k != "ranges"}
         record["source_refs"] = [SourceRef(source_id, r["start"], r["end"]).as_json() for r in answer["ranges"]]
-        return record
+        if not self.candidates_have_ids:
+            return record
+        derivable = self.derive_id if record["source_refs"] else None
+        return {"id": derivable(record, source_id) if derivable else None, **record}
 
     def merge(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Order candidates by chunk, then position in the answer; order of arrival never matters."""

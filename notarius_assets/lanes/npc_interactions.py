@@ -34,9 +34,9 @@ def normalize(candidates: Sequence[Candidate], source_id: str, registries: Mappi
     """Write canonical names, order, and drop exact duplicates; nothing is merged by judgement."""
     unique: dict[str, Record] = {}
     for candidate in candidates:
-        known = registries["npcs"].lookup(candidate.record["name"])
+        known = _find(candidate.record, registries["npcs"])
         record: Record = {
-            "name": known["name"] if known else candidate.record["name"],
+            "name": candidate.record["name"] if isinstance(known, str) else known["name"],
             "kind": candidate.record["kind"],
             "source_refs": [r.as_json() for r in candidate.refs],
         }
@@ -50,8 +50,8 @@ def order_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
     return (refs[0], record["name"], _KIND_ORDER.get(record["kind"], len(_KIND_ORDER)), refs[1:])
 
 
-def _mismatch(record: Mapping[str, Any], registry: Registry) -> str | None:
-    return None if registry.lookup(record["name"]) else "unknown_npc"
+def _find(record: Mapping[str, Any], registry: Registry) -> Mapping[str, Any] | str:
+    return registry.lookup(record["name"]) or "unknown_npc"
 
 
 LANE = Lane(
@@ -72,7 +72,7 @@ LANE = Lane(
     normalize=normalize,
     order_key=order_key,
     kinds=INTERACTION_KINDS,
-    slots=(ReferenceSlot("npcs", "dnd/npc-list", _mismatch, lambda registry: registry.names),),
+    slots=(ReferenceSlot("npcs", "dnd/npc-list", _find, lambda registry: registry.names),),
     one_chunk_a_record=True,
     profile=Profile(rules=rules.RULE_FILES, propose=rules.propose),
     prompts=("shared/extraction.md", "dnd-npc-interactions/task.md"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from notarius_assets.evidence import canonical
-from notarius_assets.identity import comparison_name, display_name, npc_id
-from notarius_assets.lanes.base import Candidate, Lane, Profile, Record, refs_key
+from notarius_assets.identity import comparison_name, npc_id
+from notarius_assets.lanes.base import Candidate, Lane, Profile, Reconciliation, Record, refs_key
 from notarius_assets.lanes.records import NpcCandidate, NpcRecord, NpcResponse
 from notarius_assets.models.rules import npcs as rules
+from notarius_assets.models.rules import reconciliation as proposer
+from notarius_assets.reconcile.nodes import Node, unite
 from notarius_assets.references import Registry
 from notarius_assets.validators import (
     coverage,
@@ -17,24 +18,34 @@ from notarius_assets.validators import (
     identity,
     not_party,
     order_and_duplicates,
+    reconciliation,
     relatedness,
     shape,
     source_ranges,
 )
+from notarius_assets.validators.base import Finding
+
+
+def nodes(candidates: Sequence[Candidate]) -> list[Node]:
+    """Unite candidates of one comparison name; the name of the earliest evidence stands."""
+    groups: dict[str, list[Node]] = {}
+    for candidate in candidates:
+        node = Node.of(candidate.record["name"], candidate.refs, (candidate.chunk_id, candidate.position))
+        groups.setdefault(node.comparison, []).append(node)
+    return [unite(group, keep_parts=False) for group in groups.values()]
+
+
+def records(left: Sequence[Node], source_id: str) -> tuple[list[Record], list[Finding]]:
+    """Make durable records; names are unique already, so there is nothing to warn of."""
+    made: list[Record] = [
+        {"id": npc_id(n.name, source_id), "name": n.name, "source_refs": [r.as_json() for r in n.refs]} for n in left
+    ]
+    return sorted(made, key=order_key), []
 
 
 def normalize(candidates: Sequence[Candidate], source_id: str, registries: Mapping[str, Registry]) -> list[Record]:
-    """Unite candidates of one comparison name; the name of the earliest evidence stands."""
-    groups: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(comparison_name(candidate.record["name"]), []).append(candidate)
-    records: list[Record] = []
-    for members in groups.values():
-        first = min(members, key=lambda c: (c.refs[0], c.chunk_id, c.position))
-        name = display_name(first.record["name"])
-        refs = canonical(ref for member in members for ref in member.refs)
-        records.append({"id": npc_id(name, source_id), "name": name, "source_refs": [r.as_json() for r in refs]})
-    return sorted(records, key=order_key)
+    """Make records of candidates by the identity rules alone."""
+    return records(nodes(candidates), source_id)[0]
 
 
 def order_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -64,6 +75,14 @@ LANE = Lane(
     normalize=normalize,
     order_key=order_key,
     derive_id=_derive,
+    reconciliation=Reconciliation(
+        nodes=nodes,
+        records=records,
+        one_a_name=True,
+        task="dnd-npcs/reconciliation.md",
+        rules=proposer.RULE_FILES,
+        propose=proposer.propose_npcs,
+    ),
     profile=Profile(rules=rules.RULE_FILES, propose=rules.propose),
     prompts=("shared/extraction.md", "dnd-npcs/task.md"),
     extraction=(
@@ -79,6 +98,7 @@ LANE = Lane(
         source_ranges.NORMALIZATION,
         identity.NORMALIZATION,
         order_and_duplicates.NORMALIZATION,
+        reconciliation.NORMALIZATION,
         relatedness.NORMALIZATION,
         durable_schema.NORMALIZATION,
     ),

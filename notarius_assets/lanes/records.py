@@ -14,6 +14,10 @@ Name = Annotated[str, Field(min_length=1)]
 InteractionKind = Literal["mentioned", "noncombat_presence", "dialogue", "combat_ally", "combat_opponent", "other"]
 INTERACTION_KINDS: tuple[str, ...] = get_args(InteractionKind)
 """The closed vocabulary, in the order that breaks ties."""
+OccurrenceKind = Literal["visited", "planned", "recalled", "mentioned"]
+OCCURRENCE_KINDS: tuple[str, ...] = get_args(OccurrenceKind)
+"""The closed vocabulary, in the order that breaks ties."""
+LocationId = Annotated[str, Field(pattern=r"^location:sha256:[0-9a-f]{64}$")]
 
 
 class Closed(BaseModel):
@@ -49,6 +53,23 @@ class NpcInteractionRecord(Closed):
     source_refs: Refs
 
 
+class LocationRecord(Closed):
+    """One place of one session; two places may share a name, never an id."""
+
+    id: LocationId
+    name: Name
+    source_refs: Refs
+
+
+class LocationOccurrenceRecord(Closed):
+    """One place of the registry, one relation of the party to it, one coherent passage."""
+
+    location_id: LocationId
+    name: Name
+    kind: OccurrenceKind
+    source_refs: Refs
+
+
 class UnitRange(Closed):
     """An inclusive range of unit numbers as the extractor cites them."""
 
@@ -81,3 +102,31 @@ class NpcInteractionResponse(Closed):
     """The private response of `dnd/npc-interactions`."""
 
     interactions: list[NpcInteractionCandidate]
+
+
+class LocationCandidate(Closed):
+    """A place as proposed."""
+
+    name: str
+    ranges: list[UnitRange]
+
+
+class LocationResponse(Closed):
+    """The private response of `dnd/locations`."""
+
+    locations: list[LocationCandidate]
+
+
+class LocationOccurrenceCandidate(Closed):
+    """An occurrence as proposed: id and name are copied from one entry of the registry's projection."""
+
+    location_id: str
+    name: str
+    kind: str
+    ranges: list[UnitRange]
+
+
+class LocationOccurrenceResponse(Closed):
+    """The private response of `dnd/location-occurrences`."""
+
+    occurrences: list[LocationOccurrenceCandidate]

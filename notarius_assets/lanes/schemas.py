@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 
 from notarius_assets.lanes.base import Lane
+from notarius_assets.reconcile.response import groups_schema
+from notarius_assets.structural import structural_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -35,24 +37,7 @@ def response_schema(lane: Lane) -> dict[str, Any]:
 
     Types and required fields only: what a model is told in words stands in the prompts.
     """
-    structural: dict[str, Any] = _structural(lane.response.model_json_schema())
-    return structural
-
-
-def _structural(node: Any) -> Any:
-    """Return a schema without the titles and descriptions that pydantic takes from the code."""
-    if isinstance(node, list):
-        return [_structural(child) for child in node]
-    if not isinstance(node, dict):
-        return node
-    out: dict[str, Any] = {}
-    for key, value in node.items():
-        if key in ("properties", "$defs"):
-            # these map names, which may be any word, to schemas
-            out[key] = {name: _structural(child) for name, child in value.items()}
-        elif key not in ("title", "description"):
-            out[key] = _structural(value)
-    return out
+    return structural_schema(lane.response)
 
 
 def files(lane: Lane) -> dict[str, str]:
@@ -61,6 +46,11 @@ def files(lane: Lane) -> dict[str, str]:
         f"{lane.schema_name}.json": _text(durable_schema(lane)),
         f"private/{lane.key.replace('/', '-')}.response.json": _text(response_schema(lane)),
     }
+
+
+def shared_files() -> dict[str, str]:
+    """Return the schema files that no lane has for itself: path below `schemas/`, and text."""
+    return {"private/reconciliation.response.json": _text(groups_schema())}
 
 
 def _text(schema: dict[str, Any]) -> str:

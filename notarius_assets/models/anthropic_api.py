@@ -19,7 +19,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from notarius_assets.errors import ConfigurationError, NotariusError
-from notarius_assets.lanes.base import Lane
 from notarius_assets.models.advice import FATAL, NO_KEY, NO_KEY_STEP
 from notarius_assets.models.answers import Answer
 from notarius_assets.models.calls import OF_END, Call, CallStatus, Watch
@@ -60,10 +59,9 @@ class _Ask:
 
     def begin(self) -> Call:
         self.attempt += 1
-        window = self.request.window
         self.last = Call(
-            source_id=window.source_id,
-            chunk_id=window.chunk_id,
+            source_id=self.request.source_id,
+            chunk_id=self.request.chunk_id,
             fingerprint=self.request.fingerprint,
             ask=self.ask,
             attempt=self.attempt,
@@ -99,7 +97,7 @@ class AnthropicProvider(ReplayProvider):
                 "the key for the model has a character that no key has", next_step=f"correct {KEY_VARIABLE}"
             )
 
-    def ask(self, lane: Lane, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
+    def ask(self, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
         """Call for every request, at most `in_flight` at once; raises ConfigurationError before any call without a key.
 
         What goes wrong with one window ends that window; a failure that all would meet ends all that are left.
@@ -110,18 +108,18 @@ class AnthropicProvider(ReplayProvider):
         # what stopped an earlier session may have been mended since
         self._stopped = None
         try:
-            return asyncio.run(self._ask_all(lane, requests, watch))
+            return asyncio.run(self._ask_all(requests, watch))
         except ExceptionGroup as group:
             raise _first(group) from group
 
-    async def _ask_all(self, lane: Lane, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
+    async def _ask_all(self, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
         free = asyncio.Semaphore(self.access.in_flight)
         warm = asyncio.Event()
         ended: dict[str, WindowAnswer] = {}
 
         async def one(request: ModelRequest) -> None:
             async with free:
-                answer = await self._window(client, lane, request, watch)
+                answer = await self._window(client, request, watch)
             warm.set()
             ended[request.fingerprint] = answer
             watch.window(answer)
@@ -160,12 +158,10 @@ class AnthropicProvider(ReplayProvider):
             middleware=[self._attempt],
         )
 
-    async def _window(
-        self, client: anthropic.AsyncAnthropic, lane: Lane, request: ModelRequest, watch: Watch
-    ) -> WindowAnswer:
+    async def _window(self, client: anthropic.AsyncAnthropic, request: ModelRequest, watch: Watch) -> WindowAnswer:
         """Ask, and ask once more where the answer can't be read."""
         params = request.params
-        for ask in (1, 2):
+        for ask in request.asks:
             if self._stopped:
                 return self.failed(request, self._stopped)
             under_way = _Ask(request, self.settings.model, ask, watch)
@@ -182,17 +178,17 @@ class AnthropicProvider(ReplayProvider):
                 # a fault of ours, or of the SDK: it ends this window, and the calls beside it are not thrown away
                 return self.failed(request, f"unexpected_{type(error).__name__}")
             if reading.end.answered:
-                return await self._keep(lane, request, reading, under_way)
+                return await self._keep(request, reading, under_way)
             if reading.end is not WindowEnd.INVALID:
                 return self.failed(request, reading.reason or "", reading.end)
             params = asked_again(request.params, reask_text(request.root, reading.reason or ""))
         return self.failed(request, reading.reason or "", WindowEnd.INVALID)
 
-    async def _keep(self, lane: Lane, request: ModelRequest, reading: Reading, ask: _Ask) -> WindowAnswer:
+    async def _keep(self, request: ModelRequest, reading: Reading, ask: _Ask) -> WindowAnswer:
         payload = reading.payload or {}
         answered_as = ask.last.request_id if ask.last else None
-        asker, model = request.window.source_id, self.settings.model
-        answer = Answer(payload, lane.key, asker, model, reading.stop_reason, answered_as, reading.usage)
+        asker, model = request.source_id, self.settings.model
+        answer = Answer(payload, request.lane, asker, model, reading.stop_reason, answered_as, reading.usage)
         # it waits for the disk, not in the way of the other calls; once begun nothing stops it
         written = self._disk.submit(self.answers.put, request.fingerprint, answer)
         try:

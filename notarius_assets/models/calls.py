@@ -42,14 +42,17 @@ OF_END = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt. `ask` is 2 where an unreadable answer was asked for again, `attempt` counts tries of one ask.
+    """One attempt at a model.
+
+    `ask` counts from 1 how often the same was asked, as no answer could be used; `attempt` counts the tries of one ask.
+    `chunk_id` is None where duplicate groups of a registry were asked for.
 
     `latency_ms` has no pause in it. `cost_usd` is None where the prices are not known; nothing is charged for an
     attempt that got no message, as far as a client can tell.
     """
 
     source_id: str
-    chunk_id: int
+    chunk_id: int | None
     fingerprint: str
     ask: int
     attempt: int

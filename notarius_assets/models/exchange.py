@@ -80,7 +80,7 @@ def _import(
         return LineEnd(number, Imported.NO_RESULT, f"{reading.end}: {reading.reason}", request, reading)
     if answers.get(custom_id, request.root):
         return LineEnd(number, Imported.ALREADY_ANSWERED, "", request)
-    asker = request.window.source_id
+    asker = request.source_id
     answers.put(custom_id, Answer(reading.payload or {}, lane, asker, model, reading.stop_reason, None, reading.usage))
     return LineEnd(number, Imported.KEPT, "", request, reading)
 

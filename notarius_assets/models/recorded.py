@@ -9,11 +9,15 @@ from notarius_assets.lanes.base import Lane
 from notarius_assets.lanes.schemas import response_schema
 from notarius_assets.models.advice import advice
 from notarius_assets.models.answers import Answers
-from notarius_assets.models.calls import Watch
-from notarius_assets.models.request import ModelRequest, model_request
+from notarius_assets.models.calls import Call, Watch
+from notarius_assets.models.provider import Proposal
+from notarius_assets.models.request import PROPOSAL_ASKS, ModelRequest, model_request, proposal_requests
 from notarius_assets.models.settings import Access, Settings
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowEnd, WindowRequest
-from notarius_assets.prompting import prompts_digest
+from notarius_assets.prompting import prompts_digest, reconciliation_digest
+from notarius_assets.reconcile.assessment import assess
+from notarius_assets.reconcile.request import ReconcileRequest
+from notarius_assets.reconcile.response import groups_schema
 
 
 class ReplayProvider:
@@ -39,10 +43,42 @@ class ReplayProvider:
                 ended[request.fingerprint] = found
                 watch.window(found)
         missing = {r.fingerprint: r for r in requests if r.fingerprint not in ended}
-        ended |= self.ask(lane, list(missing.values()), watch)
+        ended |= self.ask(list(missing.values()), watch)
         return [ended[request.fingerprint] for request in requests]
 
-    def ask(self, lane: Lane, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
+    def propose(self, lane: Lane, requests: Sequence[ReconcileRequest], watch: Watch) -> Sequence[Proposal]:
+        """Read what is kept, ask for the rest, and once more where no answer could be used."""
+        settled: dict[int, WindowAnswer] = {}
+        asks = {r.number: proposal_requests(lane, r, self.settings) for r in requests}
+        for request in requests:
+            if found := self._usable(request, asks[request.number]):
+                settled[request.number] = found
+        for ask in range(PROPOSAL_ASKS):
+            left = {r.number: asks[r.number][ask] for r in requests if r.number not in settled}
+            kept = {n: found for n, asked in left.items() if (found := self._recorded(asked))}
+            ended = self.ask([asked for n, asked in left.items() if n not in kept], _Calls(watch))
+            last = ask == PROPOSAL_ASKS - 1
+            for request in requests:
+                if request.number in left:
+                    answer = kept.get(request.number) or ended[left[request.number].fingerprint]
+                    if last or not _to_ask_again(answer, request):
+                        settled[request.number] = answer
+        for request in requests:
+            watch.window(settled[request.number])
+        return [Proposal(settled[request.number]) for request in requests]
+
+    def next_ask(self, lane: Lane, request: ReconcileRequest) -> ModelRequest | None:
+        """Return the call for duplicate groups that is to be made next; None where an answer is kept, or none helps."""
+        asks = proposal_requests(lane, request, self.settings)
+        if self._usable(request, asks):
+            return None
+        return next((asked for asked in asks if not self._recorded(asked)), None)
+
+    def _usable(self, request: ReconcileRequest, asks: Sequence[ModelRequest]) -> WindowAnswer | None:
+        kept = (self._recorded(asked) for asked in asks)
+        return next((found for found in kept if found and not _to_ask_again(found, request)), None)
+
+    def ask(self, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
         """End the windows that have no recording; by fingerprint."""
         ended = {}
         for request in requests:
@@ -67,10 +103,43 @@ class ReplayProvider:
     def fingerprint_parts(self, lane: Lane) -> Mapping[str, str]:
         """What an answer depends on: who answers with which settings, the prompts, the private schema."""
         return {
+            **self._who(),
+            "prompts": prompts_digest(lane),
+            "response schema": digest(response_schema(lane)),
+        }
+
+    def reconciliation_parts(self, lane: Lane) -> Mapping[str, str]:
+        """What duplicate groups depend on: who proposes with which settings, the prompts, the private schema."""
+        return {
+            **self._who(),
+            "reconciliation prompts": reconciliation_digest(lane),
+            "reconciliation schema": digest(groups_schema()),
+        }
+
+    def _who(self) -> dict[str, str]:
+        return {
             "provider": self.settings.provider,
             "model": self.settings.model,
             "effort": self.settings.effort or "none",
             "max_tokens": str(self.settings.max_tokens),
-            "prompts": prompts_digest(lane),
-            "response schema": digest(response_schema(lane)),
         }
+
+
+def _to_ask_again(answer: WindowAnswer, request: ReconcileRequest) -> bool:
+    """Tell whether an answer is no proposal, or one of which every group is refused."""
+    if answer.payload is None:
+        return answer.end is WindowEnd.INVALID
+    return not assess(answer.payload, request).usable
+
+
+class _Calls:
+    """Passes attempts on; how a request ends is told once, however often it was asked."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def call(self, call: Call) -> None:
+        self._watch.call(call)
+
+    def window(self, answer: WindowAnswer) -> None:
+        pass

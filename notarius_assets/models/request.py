@@ -1,4 +1,4 @@
-"""A window as the body of a Messages API call, and the fingerprint its answer is kept under."""
+"""What is asked as the body of a Messages API call, and the fingerprint its answer is kept under."""
 
 from __future__ import annotations
 
@@ -11,26 +11,69 @@ from notarius_assets.lanes.base import Lane
 from notarius_assets.lanes.schemas import response_schema
 from notarius_assets.models.settings import Settings
 from notarius_assets.models.window import WindowRequest
-from notarius_assets.prompting import Message, assemble
+from notarius_assets.prompting import Message, assemble, assemble_reconciliation
+from notarius_assets.reconcile.request import ReconcileRequest
+from notarius_assets.reconcile.response import ROOT, groups_schema
 
 _POLICY = "notarius.answer.v1"
 
 
+PROPOSAL_ASKS = 3
+"""How often duplicate groups are asked for: once, and twice more where no answer could be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One window as it is sent: `params` is the body in the shape of the Messages API."""
+    """One request as it is sent: `params` is the body in the shape of the Messages API.
 
-    window: WindowRequest
+    `chunk_id` is None where no chunk is asked about. An answer that can't be read is asked for again as long as `asks`
+    numbers are left, of which a request for duplicate groups has one.
+    """
+
+    lane: str
+    source_id: str
+    chunk_id: int | None
     root: str
     fingerprint: str
     params: dict[str, Any]
+    asks: tuple[int, ...] = (1, 2)
 
 
 def model_request(lane: Lane, window: WindowRequest, settings: Settings) -> ModelRequest:
     """Return a window's call."""
     messages = assemble(lane, window)
     schema = response_schema(lane)
-    return ModelRequest(window, lane.root, fingerprint(messages, schema, settings), _params(messages, schema, settings))
+    return ModelRequest(
+        lane.key,
+        window.source_id,
+        window.chunk_id,
+        lane.root,
+        fingerprint(messages, schema, settings),
+        _params(messages, schema, settings),
+    )
+
+
+def proposal_requests(lane: Lane, request: ReconcileRequest, settings: Settings) -> tuple[ModelRequest, ...]:
+    """Return the calls for duplicate groups, in the order in which they are made as long as no answer can be used.
+
+    What a later one says depends on nothing that was answered, so that all answers are found again by what was asked.
+    """
+    schema = groups_schema()
+    found = []
+    for ask in range(1, PROPOSAL_ASKS + 1):
+        messages = assemble_reconciliation(lane, request, ask)
+        found.append(
+            ModelRequest(
+                lane.key,
+                request.source_id,
+                None,
+                ROOT,
+                fingerprint(messages, schema, settings),
+                _params(messages, schema, settings),
+                (ask,),
+            )
+        )
+    return tuple(found)
 
 
 def fingerprint(messages: Sequence[Message], schema: dict[str, Any], settings: Settings) -> str:

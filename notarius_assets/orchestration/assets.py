@@ -20,7 +20,7 @@ from notarius_assets.lanes.base import Lane
 from notarius_assets.orchestration import checks
 from notarius_assets.orchestration.metadata import column_schema, of_outcome
 from notarius_assets.orchestration.names import HISTORY, Names
-from notarius_assets.pipeline import BoundLane
+from notarius_assets.pipeline import BoundLane, Pipeline
 from notarius_assets.validators.base import Validator
 
 
@@ -111,6 +111,12 @@ def _specs(workspace: Workspace) -> Iterator[_Spec]:
         yield from _lane_specs(workspace, bound)
 
 
+def asking_tables(pipeline: Pipeline) -> frozenset[str]:
+    """Return the tables whose steps may ask a model: candidates, and registries for their duplicates."""
+    registries = {lane.table for lane in pipeline.declared if lane.reconciliation}
+    return frozenset({lane.candidates_table for lane in pipeline.declared} | registries)
+
+
 def _lane_specs(workspace: Workspace, bound: BoundLane) -> Iterator[_Spec]:
     lane = bound.lane
     registries = tuple(source.table for source in bound.bindings.values() if isinstance(source, Lane))
@@ -129,9 +135,10 @@ def _lane_specs(workspace: Workspace, bound: BoundLane) -> Iterator[_Spec]:
         lane_table(lane),
         lane.table_comment + contract,
         group,
-        frozenset({"parquet"}),
+        # a registry has its duplicates proposed
+        frozenset({"parquet", *([workspace.model.name] if lane.reconciliation else [])}),
         (UNITS, CHUNKS, *registries, lane.candidates_table),
-        fingerprints.lane_code(bound),
+        fingerprints.lane_code(workspace.pipeline, bound, workspace.model),
         bound.normalization,
     )
 
@@ -141,7 +148,7 @@ def _asset(workspace: Workspace, names: Names, spec: _Spec, bind: Bind) -> dg.As
     key = names.key(table)
     partitions = names.partitions
     evidence = workspace.pipeline.file.preview_evidence
-    extracts = table in {lane.candidates_table for lane in workspace.pipeline.declared}
+    asks = table in asking_tables(workspace.pipeline)
 
     @dg.asset(
         key=key,
@@ -155,15 +162,15 @@ def _asset(workspace: Workspace, names: Names, spec: _Spec, bind: Bind) -> dg.As
         check_specs=checks.specs(spec.validators, key, partitions),
         metadata={"dagster/column_schema": column_schema(spec.table), "dagster/table_name": f"lake.{table}"},
         # who asks nobody needs no key either
-        required_resource_keys={names.lake, names.model} if extracts else {names.lake},
+        required_resource_keys={names.lake, names.model} if asks else {names.lake},
         # rules ask nobody; what does ask is bounded across runs too
-        pool="llm" if extracts and workspace.model.name != "rules" else None,
+        pool="llm" if asks and workspace.model.name != "rules" else None,
     )
     def step(context: dg.AssetExecutionContext) -> Iterator[Any]:
         source_id = context.partition_key
         here = bind(context.resources)
         try:
-            with session_lock(here.home.locks, source_id):
+            with session_lock(here.home.locks, source_id, context.run.run_id):
                 outcome = steps.run(here, table, source_id, context.run.run_id)
                 entry = here.store.manifest(source_id).accepted.get(UNITS) if evidence else None
                 units = here.store.units(entry) if entry else ()

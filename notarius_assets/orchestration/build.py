@@ -20,9 +20,11 @@ def definitions(
     *,
     lake: LakeResource | None = None,
     model: ModelResource | None = None,
+    executor: dg.ExecutorDefinition | None = dg.in_process_executor,
 ) -> dg.Definitions:
     """Return the code location of a pipeline: one run is one session, executed in process.
 
+    `executor` is for runs that no job of the pipeline starts; None leaves it to what the definitions are merged with.
     `lake` and `model` are the resources of its assets, by default the workspace's home and what its pipeline file says.
     """
     # Partitioned checks are a preview in the pinned version; said once here instead of once a check.
@@ -42,5 +44,5 @@ def definitions(
         jobs=[jobs.session_job(names, of_sessions), history_job],
         sensors=[jobs.new_transcripts(workspace, names), *jobs.history_sensors(workspace, names, history_job)],
         resources={names.lake: given, names.model: model or ModelResource()},
-        executor=dg.in_process_executor,
+        executor=executor,
     )

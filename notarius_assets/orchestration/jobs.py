@@ -15,6 +15,7 @@ def session_job(names: Names, assets: list[dg.AssetsDefinition]) -> Any:
         names.own("session"),
         selection=dg.AssetSelection.assets(*(a.key for a in assets)),
         description="Everything of one session, from its transcript file to accepted records.",
+        executor_def=dg.in_process_executor,
     )
 
 
@@ -24,6 +25,7 @@ def history_job(names: Names) -> Any:
         names.own("history"),
         selection=dg.AssetSelection.assets(names.key(HISTORY)),
         description="Build the campaign's history anew from what is accepted.",
+        executor_def=dg.in_process_executor,
     )
 
 

@@ -53,5 +53,9 @@ class Names:
 
     @property
     def partitions(self) -> dg.DynamicPartitionsDefinition:
-        """One dynamic partition a session; its key is the source_id."""
-        return dg.DynamicPartitionsDefinition(name=f"sessions_of_{self.pipeline.campaign}")
+        """One dynamic partition a session; its key is the source_id.
+
+        With a prefix they are the pipeline's own: an instance keeps partitions by name alone, and two pipelines of one
+        campaign may read different transcripts.
+        """
+        return dg.DynamicPartitionsDefinition(name=self.own(f"sessions_of_{self.pipeline.campaign}"))

@@ -15,7 +15,7 @@ from pydantic import Field
 from notarius_assets.errors import ConfigurationError
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.home import Home
-from notarius_assets.pipeline import server_url
+from notarius_assets.pipeline_file import server_url
 
 
 class LakeResource(dg.ConfigurableResource[Any]):

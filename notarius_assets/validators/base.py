@@ -74,13 +74,13 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """How one planned window ended, as the validators and the tables see it.
+    """How one planned window ended, as the validators and the tables see it; `chunk_id` is None for a reconciliation.
 
     `reason` is a code, `advice` a line for people. `answered_by` says where the answer came from, `fingerprint` under
     which it is kept.
     """
 
-    chunk_id: int
+    chunk_id: int | None
     end: str
     answered: bool
     candidates: int = 0
@@ -102,7 +102,8 @@ class Allow:
 class Context:
     """What validators may look at beside the artifact itself.
 
-    `chunks` maps chunk_id to its inclusive unit range. `rejected` and `proposed` count candidates (extraction only).
+    `chunks` maps chunk_id to its inclusive unit range. `rejected` and `proposed` count candidates (extraction only),
+    `warnings` are what the normalizer notes (normalization only).
     """
 
     lane: Lane
@@ -115,6 +116,7 @@ class Context:
     allow: Allow = field(default_factory=Allow)
     rejected: int = 0
     proposed: int = 0
+    warnings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from notarius_assets.validators.base import Boundary, Context, Finding, Level, S
 def check(view: View, context: Context) -> Iterator[Finding]:
     """Yield a finding per candidate that bears the name of a declared player, DM or character."""
     campaign = context.campaign
-    party = {comparison_name(n) for n in (*campaign.players, *campaign.players.values(), *campaign.dms)} - {""}
+    party = {comparison_name(n) for n in (*campaign.players, *campaign.characters, *campaign.dms)} - {""}
     for item in view.items:
         if item.record and comparison_name(item.record["name"]) in party:
             yield Finding("party_member", item.index)

@@ -8,26 +8,24 @@ from notarius_assets.validators.base import Boundary, Context, Finding, Level, S
 
 
 def check_candidates(view: View, context: Context) -> Iterator[Finding]:
-    """Yield a finding per candidate whose name the registry does not hold under the lookup rule."""
+    """Yield a finding per candidate that is about no record of the registry, by the lookup rule of its slot."""
     for item in view.items:
         for slot in context.lane.slots:
-            code = slot.mismatch(item.record or {}, context.registries[slot.name])
-            if code:
-                yield Finding(code, item.index)
+            found = slot.find(item.record or {}, context.registries[slot.name])
+            if isinstance(found, str):
+                yield Finding(found, item.index)
 
 
 def check_records(view: View, context: Context) -> Iterator[Finding]:
     """Yield a finding per record that does not carry a registry record's canonical form."""
     for item in view.items:
         for slot in context.lane.slots:
-            registry = context.registries[slot.name]
-            code = slot.mismatch(item.record or {}, registry)
-            if code is None and item.record is not None:
-                canonical = registry.lookup(item.record["name"])
-                if canonical is None or canonical["name"] != item.record["name"]:
-                    code = "name_not_canonical"
-            if code:
-                yield Finding(code, item.index)
+            record = item.record or {}
+            found = slot.find(record, context.registries[slot.name])
+            if isinstance(found, str):
+                yield Finding(found, item.index)
+            elif found["name"] != record["name"]:
+                yield Finding("name_not_canonical", item.index)
 
 
 EXTRACTION = Validator(

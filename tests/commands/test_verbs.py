@@ -216,7 +216,7 @@ def test_ready_queries_and_the_list_of_views(ready: Campaign) -> None:
     shown = notarius("tables", on=ready)
     assert "npcs: Who was identified in a session" in shown.out
     found = json.loads(notarius("tables", "--json", on=ready).out)
-    assert len(found) == 15
+    assert len(found) == 20
     assert all(c["comment"] for view in found for c in view["columns"])
 
 

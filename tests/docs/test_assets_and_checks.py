@@ -95,9 +95,11 @@ def codes() -> Iterator[str]:
     yield from shape._CODES.values()
     for lane in BUILT_IN:
         for slot in lane.slots:
-            found = slot.mismatch({"name": "Nobody"}, Registry((), ""))
-            assert found
-            yield found
+            names = [{"id": "1", "name": "Somebody"}]
+            for record_id in ("0", "1"):
+                found = slot.find({"location_id": record_id, "name": "Nobody"}, Registry(names, ""))
+                assert isinstance(found, str)
+                yield found
 
 
 def constants(nodes: list[ast.expr]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from notarius_assets import pipeline
 from notarius_assets.errors import ConfigurationError
 from notarius_assets.lanes import BUILT_IN
-from notarius_assets.pipeline import PipelineFile
+from notarius_assets.pipeline_file import PipelineFile
 from notarius_assets.validators import ALL
 from tests.conftest import STEPS
 from tests.docs.pages import DOCS, REFERENCE, before_subsections, blocks, named, rows, section, text

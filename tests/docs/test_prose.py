@@ -57,7 +57,7 @@ def test_parts_of_the_fingerprints(campaign: CampaignFactory) -> None:
             set(fingerprints.chunks_code(workspace.pipeline)),
             set(fingerprints.candidates_code(workspace.pipeline, bound, workspace.model)),
             set(fingerprints.candidates_code(workspace.pipeline, bound, model)),
-            set(fingerprints.lane_code(bound)),
+            set(fingerprints.lane_code(workspace.pipeline, bound, workspace.model)),
         ]
     assert said[5:] == [
         set(fingerprints.units_input("")),

@@ -63,11 +63,11 @@ CHANGES: dict[str, tuple[Change, dict[str, set[str]]]] = {
     ),
     "speakers": (
         lambda c, _: change(c, "Ludo Marsh", "Ludo Brook"),
-        {NPC_CANDIDATES: {"campaign"}, NPCS: set(), CANDIDATES: {"campaign"}, INTERACTIONS: set()},
+        {NPC_CANDIDATES: {"campaign"}, NPCS: {"campaign"}, CANDIDATES: {"campaign"}, INTERACTIONS: set()},
     ),
     "gazetteer": (
         lambda c, _: change(c, "aliases: [Orrick]", "aliases: [Orrick, the miller]"),
-        {NPC_CANDIDATES: {"campaign"}, NPCS: set(), CANDIDATES: {"campaign"}, INTERACTIONS: set()},
+        {NPC_CANDIDATES: {"campaign"}, NPCS: {"campaign"}, CANDIDATES: {"campaign"}, INTERACTIONS: set()},
     ),
     "allow": (
         lambda c, _: change(c, "steps:", "allow: {rejected_share: 0.4}\nsteps:"),

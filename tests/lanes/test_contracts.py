@@ -11,14 +11,14 @@ import pytest
 
 from notarius_assets.evidence import SourceRef, canonical
 from notarius_assets.flow.normalize import normalize
-from notarius_assets.identity import comparison_name, display_name, npc_id, slug
+from notarius_assets.identity import comparison_name, display_name, location_id, npc_id, slug
 from notarius_assets.lanes.base import Candidate
 from notarius_assets.lanes.codec import encode
-from notarius_assets.lanes.records import INTERACTION_KINDS
+from notarius_assets.lanes.records import INTERACTION_KINDS, OCCURRENCE_KINDS
 from notarius_assets.references import Registry
 from notarius_assets.validators.base import Item, View
 from notarius_assets.validators.chain import run
-from tests.lanes.world import INTERACTIONS, NPCS, SOURCE, context, npc, ranges
+from tests.lanes.world import INTERACTIONS, LOCATIONS, NPCS, OCCURRENCES, SOURCE, context, npc, ranges
 
 VECTORS: dict[str, Any] = json.loads(
     (Path(__file__).resolve().parents[1] / "vectors" / "contracts.json").read_text(encoding="utf-8")
@@ -38,15 +38,45 @@ def test_npc_ids(vector: dict[str, str]) -> None:
     assert npc_id(vector["name"], vector["source_id"]) == vector["id"] == f"npc:sha256:{digest}"
 
 
+@pytest.mark.parametrize("vector", VECTORS["location_ids"], ids=lambda v: ascii([v["name"], v["start_unit_id"]]))
+def test_location_ids(vector: dict[str, Any]) -> None:
+    digest = hashlib.sha256(vector["digest_input"].encode()).hexdigest()
+    anchor = (vector["source_id"], vector["start_unit_id"], vector["end_unit_id"])
+
+    assert location_id(vector["name"], *anchor) == vector["id"] == f"location:sha256:{digest}"
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_one_anchor_is_one_place_and_one_name_alone_is_not(backwards: bool) -> None:
+    vector = VECTORS["same_anchor"]
+    given = _candidates(vector["candidates"])
+
+    assert list(normalize(LOCATIONS, given[::-1] if backwards else given, SOURCE, {}).records) == vector["records"]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_order_of_occurrences(backwards: bool) -> None:
+    vector = VECTORS["location_occurrence_ordering"]
+    given = vector["input"][::-1] if backwards else vector["input"]
+    registry = Registry([{"id": r["location_id"], "name": r["name"]} for r in vector["output"]], "0" * 64)
+
+    made = normalize(OCCURRENCES, _candidates(given), SOURCE, {"locations": registry})
+
+    assert list(made.records) == vector["output"]
+    assert list(OCCURRENCE_KINDS) == vector["kind_order"]
+
+
 @pytest.mark.parametrize("vector", VECTORS["no_id"], ids=lambda v: ascii(v["name"]))
 def test_blank_names_have_no_id_and_are_rejected(vector: dict[str, str]) -> None:
     assert npc_id(vector["name"], SOURCE) is None
+    assert location_id(vector["name"], SOURCE, 2, 2) is None
 
     answer = {"name": vector["name"], "ranges": ranges((2, 2))}
-    item = Item(0, NPCS.to_record(answer, SOURCE), answer, 1, 0)
-    result = run(NPCS.extraction, View((item,)), context(NPCS))
+    for lane in (NPCS, LOCATIONS):
+        item = Item(0, lane.to_record(answer, SOURCE), answer, 1, 0)
+        result = run(lane.extraction, View((item,)), context(lane))
 
-    assert [(key, finding.code) for key, finding in result.condemned.values()] == [("shape", vector["code"])]
+        assert [(key, finding.code) for key, finding in result.condemned.values()] == [("shape", vector["code"])]
 
 
 @pytest.mark.parametrize("vector", VECTORS["reference_canonicalisation"], ids=lambda v: v["why"])

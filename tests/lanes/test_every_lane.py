@@ -20,7 +20,7 @@ from notarius_assets.flow.normalize import audit, normalize
 from notarius_assets.lake.tables import candidates_table, lane_table
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.base import Candidate, Lane
-from notarius_assets.lanes.schemas import durable_schema, files, response_schema
+from notarius_assets.lanes.schemas import durable_schema, files, response_schema, shared_files
 from notarius_assets.models.rules import ruleset
 from notarius_assets.resources import read_text, resource
 from notarius_assets.validators.base import Boundary, Level, Severity
@@ -46,6 +46,8 @@ class Contract:
     slots: tuple[tuple[str, str], ...] = ()
     has_id: bool = False
     one_chunk_a_record: bool = False
+    reconciled: bool = False
+    candidate_id: bool = False
     extraction: tuple[str, ...] = ()
     normalization: tuple[str, ...] = ()
 
@@ -62,7 +64,16 @@ CONTRACTS = (
         answer=("name", "ranges"),
         has_id=True,
         extraction=("shape", "source_ranges", "not_party", "coverage", "reject_share", "relatedness"),
-        normalization=("shape", "source_ranges", "identity", "order_and_duplicates", "relatedness", "durable_schema"),
+        normalization=(
+            "shape",
+            "source_ranges",
+            "identity",
+            "order_and_duplicates",
+            "reconciliation",
+            "relatedness",
+            "durable_schema",
+        ),
+        reconciled=True,
     ),
     Contract(
         key="dnd/npc-interactions",
@@ -90,6 +101,52 @@ CONTRACTS = (
             "source_ranges",
             "reference_membership",
             "order_and_duplicates",
+            "kind_overlap",
+            "relatedness",
+            "durable_schema",
+        ),
+    ),
+    Contract(
+        key="dnd/locations",
+        tables=("locations", "location_candidates"),
+        artifact_kind="dnd/location-list",
+        schema_id="notarius.dnd.locations",
+        schema_name="notarius_dnd_locations_v1",
+        root="locations",
+        record=("id", "name", "source_refs"),
+        answer=("name", "ranges"),
+        has_id=True,
+        reconciled=True,
+        candidate_id=True,
+        extraction=("shape", "source_ranges", "coverage", "reject_share", "relatedness"),
+        normalization=(
+            "shape",
+            "source_ranges",
+            "identity",
+            "order_and_duplicates",
+            "reconciliation",
+            "relatedness",
+            "durable_schema",
+        ),
+    ),
+    Contract(
+        key="dnd/location-occurrences",
+        tables=("location_occurrences", "location_occurrence_candidates"),
+        artifact_kind="dnd/location-occurrence-list",
+        schema_id="notarius.dnd.location_occurrences",
+        schema_name="notarius_dnd_location_occurrences_v1",
+        root="occurrences",
+        record=("location_id", "name", "kind", "source_refs"),
+        answer=("location_id", "name", "kind", "ranges"),
+        kinds=("visited", "planned", "recalled", "mentioned"),
+        slots=(("locations", "dnd/location-list"),),
+        one_chunk_a_record=True,
+        extraction=("shape", "reference_membership", "source_ranges", "coverage", "reject_share", "relatedness"),
+        normalization=(
+            "shape",
+            "reference_membership",
+            "order_and_duplicates",
+            "source_ranges",
             "kind_overlap",
             "relatedness",
             "durable_schema",
@@ -128,6 +185,8 @@ def test_everything_declared_is_the_contract(lane: Lane, contract: Contract) -> 
     assert tuple((s.name, s.artifact_kind) for s in lane.slots) == contract.slots
     assert (lane.derive_id is not None) is contract.has_id
     assert lane.one_chunk_a_record is contract.one_chunk_a_record
+    assert (lane.reconciliation is not None) is contract.reconciled
+    assert lane.candidates_have_ids is contract.candidate_id
     assert lane.version
     assert all((lane.title, lane.table_comment, lane.candidates_comment))
     assert lane.export_name == f"{lane.table}.json"
@@ -142,6 +201,7 @@ def test_tables_hold_what_the_record_holds(lane: Lane, contract: Contract) -> No
     assert candidates_table(lane).name == contract.tables[1]
     assert [c for c in durable if c in contract.record] == list(contract.record)
     assert [c for c in proposed if c in contract.answer] == [f for f in contract.answer if f != "ranges"]
+    assert ("id" in proposed) is contract.candidate_id
     assert durable[-1] == proposed[-1] == "source_refs"
 
 
@@ -228,7 +288,7 @@ def test_schema_files_are_what_the_code_gives(lane: Lane, contract: Contract) ->
 def test_no_schema_file_is_left_over() -> None:
     there = {p.relative_to(resource("schemas")).as_posix() for p in resource("schemas").rglob("*.json")}
 
-    assert there == {path for lane in BUILT_IN for path in files(lane)}
+    assert there == {path for lane in BUILT_IN for path in files(lane)} | set(shared_files())
 
 
 @every_lane
@@ -241,7 +301,7 @@ def test_the_default_chains_are_the_contract(lane: Lane, contract: Contract) -> 
             assert validator.boundary is boundary
             assert validator is validators.at(boundary)[validator.key]
             assert validator.description.endswith(".")
-            warns = validator.key in ("relatedness", "kind_overlap")
+            warns = validator.key in ("relatedness", "kind_overlap", "reconciliation")
             assert validator.severity is (Severity.WARN if warns else Severity.ERROR)
             of_artifact = boundary is Boundary.NORMALIZATION or validator.key in ("coverage", "reject_share")
             assert validator.blocking is (of_artifact and not warns)
@@ -252,9 +312,18 @@ def test_the_default_chains_are_the_contract(lane: Lane, contract: Contract) -> 
 @every_lane
 def test_the_slots_project_the_registry_in_its_order(lane: Lane, contract: Contract) -> None:
     for slot in lane.slots:
-        assert slot.project(world.REGISTRY) == ("Old Marta", "the barkeep", "K'Varn")
-        assert slot.mismatch({"name": " OLD  marta"}, world.REGISTRY) is None
-        assert slot.mismatch({"name": "Marta"}, world.REGISTRY) == "unknown_npc"
+        registry = world.REGISTRIES[slot.name]
+        if slot.name == "npcs":
+            assert slot.project(registry) == ("Old Marta", "the barkeep", "K'Varn")
+            assert slot.find({"name": " OLD  marta"}, registry) is registry.records[0]
+            assert slot.find({"name": "Marta"}, registry) == "unknown_npc"
+        else:
+            ids = [r["id"] for r in registry.records]
+            pairs = zip(ids, ("Stennet", "the tavern", "the tavern"), strict=True)
+            assert slot.project(registry) == tuple({"id": i, "name": n} for i, n in pairs)
+            assert slot.find({"location_id": ids[2], "name": "The  tavern"}, registry) is registry.records[2]
+            assert slot.find({"location_id": ids[2], "name": "Stennet"}, registry) == "id_name_mismatch"
+            assert slot.find({"location_id": "location:sha256:0", "name": "Stennet"}, registry) == "unknown_location_id"
 
 
 @every_lane
@@ -276,7 +345,7 @@ def test_an_answer_gets_its_source_here(lane: Lane, contract: Contract) -> None:
 
     record = lane.to_record(answer, SOURCE)
 
-    assert list(record) == [f for f in contract.record if f != "id"]
+    assert list(record) == [f for f in contract.record if f != "id" or contract.candidate_id]
     assert record["source_refs"] == [{"source_id": SOURCE, "start_unit_id": 4, "end_unit_id": 9}]
 
 
@@ -286,7 +355,7 @@ def test_nothing_gives_an_empty_document(lane: Lane, contract: Contract) -> None
 
 
 NAMES = st.sampled_from(["Old Marta", "old marta", " Old\tMarta", "K'Varn", "K’Varn", "the barkeep", "The Barkeep"])
-KINDS = st.sampled_from(CONTRACTS[1].kinds)
+PLACES = st.sampled_from([world.STENNET, world.TAVERN, world.OTHER_TAVERN])
 
 
 @st.composite
@@ -298,9 +367,13 @@ def candidate_lists(draw: st.DrawFn, lane: Lane) -> list[Candidate]:
             spans = draw(
                 st.lists(st.tuples(st.integers(first, last), st.integers(first, last)), min_size=1, max_size=3)
             )
-            record: dict[str, Any] = {"name": draw(NAMES)}
+            if lane is world.OCCURRENCES:
+                place = draw(PLACES)
+                record = {"location_id": place["id"], "name": draw(st.sampled_from([place["name"].upper()]))}
+            else:
+                record = {"name": draw(NAMES)}
             if lane.kinds:
-                record["kind"] = draw(KINDS)
+                record["kind"] = draw(st.sampled_from(lane.kinds))
             record["source_refs"] = world.refs(*((min(s), max(s)) for s in spans))
             found.append(Candidate(chunk_id, position, record))
     return found

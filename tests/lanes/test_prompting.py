@@ -24,7 +24,20 @@ from notarius_assets.resources import read_text
 from notarius_assets.transcripts.chunks import ChunkLimits, chunk
 from notarius_assets.transcripts.model import Unit
 from notarius_assets.validators.base import Allow, Context, WindowState
-from tests.lanes.world import CAMPAIGN, INTERACTIONS, NPCS, REGISTRY, SOURCE, UNITS, npc, registries, window
+from tests.lanes.world import (
+    CAMPAIGN,
+    INTERACTIONS,
+    LOCATIONS,
+    NPCS,
+    OCCURRENCES,
+    REGISTRY,
+    SAID,
+    SOURCE,
+    UNITS,
+    npc,
+    registries,
+    window,
+)
 
 lanes = pytest.mark.parametrize("lane", BUILT_IN, ids=lambda lane: lane.table)
 INJECTION = (
@@ -41,10 +54,11 @@ def test_the_order_of_the_messages() -> None:
     assert messages[1].text == read_text("prompts", "dnd-npc-interactions/task.md")
     assert _between(messages[2], "campaign") == (
         '{"dungeon_masters":["MATT"],"players":{"INGRID":"Pim Tallowick"},'
-        '"known_npcs":[{"name":"Old Marta","aliases":["the Needle"]}]}'
+        '"party":["Pim Tallowick"],"known_npcs":[{"name":"Old Marta","aliases":["the Needle"]}],'
+        '"known_locations":[],"glossary":{}}'
     )
     assert _between(messages[3], "registry") == '["Old Marta","the barkeep","K\'Varn"]'
-    assert _between(messages[4], "chunk").splitlines()[0] == "[1] MATT: Old Marta, the barkeep and K'Varn are here."
+    assert _between(messages[4], "chunk").splitlines()[0] == f"[1] MATT: {SAID}"
     assert [m.cache_breakpoint for m in messages] == [False, False, True, True, False]
 
 
@@ -168,7 +182,9 @@ def test_names_of_the_references_stay_in_their_json() -> None:
     asked = replace(
         window(INTERACTIONS),
         registry=hostile.names,
-        campaign=CampaignReferences((name,), {name: name}, (KnownName(name, (name,)),)),
+        campaign=CampaignReferences(
+            (name,), {name: name}, (KnownName(name, (name,)),), (KnownName(name),), (), {name: name}
+        ),
     )
 
     messages = assemble(INTERACTIONS, asked)
@@ -177,7 +193,10 @@ def test_names_of_the_references_stay_in_their_json() -> None:
     assert json.loads(_between(messages[2], "campaign")) == {
         "dungeon_masters": [name],
         "players": {name: name},
+        "party": [name],
         "known_npcs": [{"name": name, "aliases": [name]}],
+        "known_locations": [{"name": name, "aliases": []}],
+        "glossary": {name: name},
     }
     for message, tag in ((messages[3], "registry"), (messages[2], "campaign")):
         assert (message.text.count(f"<{tag}>"), message.text.count(f"</{tag}>")) == (1, 1)
@@ -245,6 +264,11 @@ def _example(lane: Lane) -> tuple[tuple[Unit, ...], dict[str, Any], list[str]]:
     return (*silent, *spoken), answer, json.loads(registry[1]) if registry else []
 
 
+def _registry(shown: list[Any]) -> Registry:
+    """Return the registry of an example: names, or pairs of id and name."""
+    return Registry([n if isinstance(n, dict) else npc(n, (1, 1)) for n in shown], "0" * 64)
+
+
 @lanes
 def test_the_example_says_that_it_is_one(lane: Lane) -> None:
     text = read_text("prompts", lane.prompts[1])
@@ -260,7 +284,7 @@ def test_the_answer_of_the_example_passes_the_lanes_validators(lane: Lane) -> No
     units, answer, names = _example(lane)
     first = next(u.unit_id for u in units if u.text)
     chunks = {1: (1, first - 1), 2: (first, len(units))}
-    bound = {s.name: Registry([npc(n, (1, 1)) for n in names], "0" * 64) for s in lane.slots}
+    bound = {s.name: _registry(names) for s in lane.slots}
     results = [
         ChunkResult(WindowState(1, "empty", True)),
         ChunkResult(WindowState(2, "done", True), tuple(answer[lane.root])),
@@ -292,14 +316,20 @@ def test_the_examples_show_what_is_asked_for() -> None:
     _, people, _ = _example(NPCS)
     _, deeds, _ = _example(INTERACTIONS)
 
+    _, places, _ = _example(LOCATIONS)
+    _, stays, shown = _example(OCCURRENCES)
+
     assert len(people["npcs"]) == 4
+    assert {"the tavern", "the other tavern", "the cellar"} < {p["name"] for p in places["locations"]}
+    assert {s["kind"] for s in stays["occurrences"]} == set(OCCURRENCES.kinds)
+    assert [entry["name"] for entry in shown].count("the tavern") == 2
     assert {d["kind"] for d in deeds["interactions"]} == set(INTERACTIONS.kinds) - {"other"}
 
 
 @lanes
 def test_an_answer_that_repeats_the_example_is_rejected(lane: Lane) -> None:
     _, answer, names = _example(lane)
-    bound = {s.name: Registry([npc(n, (1, 1)) for n in names], "0" * 64) for s in lane.slots}
+    bound = {s.name: _registry(names) for s in lane.slots}
 
     found = judge(
         lane,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from notarius_assets.campaign import CampaignReferences, KnownName
-from notarius_assets.identity import npc_id
+from notarius_assets.identity import location_id, npc_id
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.base import Candidate, Lane
 from notarius_assets.models.window import WindowRequest
@@ -14,16 +14,14 @@ from notarius_assets.references import Registry
 from notarius_assets.transcripts.model import Unit
 from notarius_assets.validators.base import Context, WindowState
 
-NPCS, INTERACTIONS = BUILT_IN
+NPCS, INTERACTIONS, LOCATIONS, OCCURRENCES = BUILT_IN
 SOURCE = "emberfall/s01"
 CHUNKS = {1: (1, 10), 2: (11, 20), 3: (21, 30)}
 SILENT = 30
 """The unit that says no name."""
 
-UNITS = tuple(
-    Unit(n, ("MATT",), "Nothing moves." if n == SILENT else "Old Marta, the barkeep and K'Varn are here.")
-    for n in range(1, 31)
-)
+SAID = "Old Marta, the barkeep and K'Varn are here in the tavern of Stennet."
+UNITS = tuple(Unit(n, ("MATT",), "Nothing moves." if n == SILENT else SAID) for n in range(1, 31))
 CAMPAIGN = CampaignReferences(
     dms=("MATT",), players={"INGRID": "Pim Tallowick"}, npcs=(KnownName("Old Marta", ("the Needle",)),)
 )
@@ -49,6 +47,23 @@ def interaction(name: str, kind: str, *spans: tuple[int, int]) -> dict[str, Any]
     return {"name": name, "kind": kind, "source_refs": refs(*spans)}
 
 
+def place(name: str, *spans: tuple[int, int], source_id: str = SOURCE) -> dict[str, Any]:
+    """Return a durable place, whose first span is its earliest evidence."""
+    return {
+        "id": location_id(name, source_id, *spans[0]),
+        "name": name,
+        "source_refs": refs(*spans, source_id=source_id),
+    }
+
+
+def occurrence(location: Mapping[str, Any], kind: str, *spans: tuple[int, int]) -> dict[str, Any]:
+    """Return a durable occurrence of a place."""
+    return {"location_id": location["id"], "name": location["name"], "kind": kind, "source_refs": refs(*spans)}
+
+
+STENNET = place("Stennet", (2, 3), (5, 5))
+TAVERN, OTHER_TAVERN = place("the tavern", (4, 4)), place("the tavern", (12, 12))
+
 GOOD_ANSWERS: Mapping[str, Sequence[tuple[int, dict[str, Any]]]] = {
     NPCS.key: (
         (1, {"name": "Old Marta", "ranges": ranges((2, 3), (5, 5))}),
@@ -61,6 +76,17 @@ GOOD_ANSWERS: Mapping[str, Sequence[tuple[int, dict[str, Any]]]] = {
         (1, {"name": "old marta", "kind": "dialogue", "ranges": ranges((4, 6), (8, 8))}),
         (2, {"name": "K’Varn", "kind": "combat_opponent", "ranges": ranges((15, 16))}),
         (2, {"name": "Old Marta", "kind": "combat_ally", "ranges": ranges((15, 16))}),
+    ),
+    LOCATIONS.key: (
+        (1, {"name": "Stennet", "ranges": ranges((2, 3), (5, 5))}),
+        (1, {"name": "the tavern", "ranges": ranges((4, 4))}),
+        (2, {"name": " the  tavern", "ranges": ranges((12, 12))}),
+    ),
+    OCCURRENCES.key: (
+        (1, {"location_id": STENNET["id"], "name": "stennet", "kind": "visited", "ranges": ranges((2, 3))}),
+        (1, {"location_id": TAVERN["id"], "name": "the tavern", "kind": "planned", "ranges": ranges((4, 4), (6, 6))}),
+        (2, {"location_id": OTHER_TAVERN["id"], "name": "THE TAVERN", "kind": "recalled", "ranges": ranges((12, 12))}),
+        (2, {"location_id": TAVERN["id"], "name": "the tavern", "kind": "mentioned", "ranges": ranges((15, 16))}),
     ),
 }
 """Answers, each with its chunk, that no validator objects to."""
@@ -77,15 +103,23 @@ GOOD_RECORDS: Mapping[str, Sequence[dict[str, Any]]] = {
         interaction("K'Varn", "combat_opponent", (15, 16)),
         interaction("Old Marta", "combat_ally", (15, 16)),
     ),
+    LOCATIONS.key: (STENNET, TAVERN, OTHER_TAVERN),
+    OCCURRENCES.key: (
+        occurrence(STENNET, "visited", (2, 3)),
+        occurrence(TAVERN, "planned", (4, 4), (6, 6)),
+        occurrence(OTHER_TAVERN, "recalled", (12, 12)),
+        occurrence(TAVERN, "mentioned", (15, 16)),
+    ),
 }
 """The documents that these answers give."""
 
 REGISTRY = Registry(GOOD_RECORDS[NPCS.key], "0" * 64)
+REGISTRIES = {"npcs": REGISTRY, "locations": Registry(GOOD_RECORDS[LOCATIONS.key], "1" * 64)}
 
 
 def registries(lane: Lane) -> dict[str, Registry]:
     """Return what fills the lane's slots."""
-    return {slot.name: REGISTRY for slot in lane.slots}
+    return {slot.name: REGISTRIES[slot.name] for slot in lane.slots}
 
 
 def context(lane: Lane, **changes: Any) -> Context:
@@ -112,5 +146,5 @@ def window(
     lane: Lane, units: Sequence[Unit] = UNITS[:10], before: Sequence[Unit] = (), after: Sequence[Unit] = ()
 ) -> WindowRequest:
     """Return the request of one chunk."""
-    projection = lane.slots[0].project(REGISTRY) if lane.slots else None
+    projection = lane.slots[0].project(REGISTRIES[lane.slots[0].name]) if lane.slots else None
     return WindowRequest(lane.key, SOURCE, 1, tuple(units), tuple(before), tuple(after), CAMPAIGN, projection)

@@ -63,7 +63,7 @@ def test_the_file_is_dated_and_its_rows_are_in_order() -> None:
 
 
 def test_the_default_model_is_known() -> None:
-    from notarius_assets.pipeline import ModelSection
+    from notarius_assets.pipeline_file import ModelSection
 
     assert facts().of(ModelSection().model) is not None
 

@@ -51,9 +51,9 @@ EXPECTED = {
     "npcs": Listed(
         "npc_candidates transcript_chunks transcript_units",
         "npcs",
-        "parquet",
+        "parquet rules",
         "campaign session record_index id name comparison_name source_refs",
-        "durable_schema! identity! order_and_duplicates! relatedness shape! source_ranges!",
+        "durable_schema! identity! order_and_duplicates! reconciliation relatedness shape! source_ranges!",
     ),
     "npc_interaction_candidates": Listed(
         "npcs transcript_chunks transcript_units",
@@ -118,7 +118,7 @@ def test_two_pipelines_live_in_one_code_location_under_prefixes(tmp_path: Path) 
     for key in graph.get_all_asset_keys():
         assert {p.path[0] for p in graph.get(key).parent_keys} <= {key.path[0]}
     with dg.DagsterInstance.ephemeral() as instance:
-        instance.add_dynamic_partitions("sessions_of_other-road", ["other-road/session-01"])
+        instance.add_dynamic_partitions("two_sessions_of_other-road", ["other-road/session-01"])
         job = both.resolve_job_def("two_session")
         result = job.execute_in_process(instance=instance, partition_key="other-road/session-01")
         done = {e.asset_key.path[0] for e in result.get_asset_materialization_events() if e.asset_key}
@@ -157,7 +157,10 @@ _SHORTER = "validators: {normalization: [shape, source_ranges, identity, order_a
     [
         pytest.param({"extra": "chunking: {max_units: 3}\n"}, {"transcript_chunks"} | CANDIDATES, id="chunk limits"),
         pytest.param({"extra": "chunking: {context_units: 0}\n"}, CANDIDATES, id="context shown"),
-        pytest.param({"extra": "gazetteer: {npcs: [{name: Wenna}]}\n"}, CANDIDATES, id="gazetteer"),
+        pytest.param({"extra": "gazetteer: {npcs: [{name: Wenna}]}\n"}, CANDIDATES | {"npcs"}, id="gazetteer"),
+        pytest.param(
+            {"extra": "reconciliation: [{lane: dnd/npcs, apart: [Mara, Tamara]}]\n"}, {"npcs"}, id="what stays apart"
+        ),
         pytest.param({"steps": _npcs_lane(_SHORTER)}, {"npcs"}, id="validators of one chain"),
         pytest.param({"steps": _npcs_lane("allow: {rejected_share: 0.1}")}, {"npc_candidates"}, id="what is allowed"),
         pytest.param({"extra": "owners: ['team:other']\npreview_evidence: true\n"}, set(), id="what people see"),
@@ -194,7 +197,9 @@ def edit_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
     [
         ("npcs", {"npc_candidates"}),
         ("npc_interactions", {"npc_interaction_candidates"}),
-        ("common", CANDIDATES),
+        # a registry's duplicates are proposed by rules, too
+        ("common", CANDIDATES | {"npcs"}),
+        ("reconciliation", {"npcs"}),
     ],
 )
 def test_an_edited_rule_file_changes_the_candidates_of_the_lanes_that_read_it(

@@ -23,7 +23,7 @@ from notarius_assets.models.settings import KEY_VARIABLE
 from notarius_assets.orchestration.build import definitions
 from notarius_assets.orchestration.names import Names
 from notarius_assets.orchestration.resources import LakeResource, ModelResource, bound
-from notarius_assets.pipeline import ModelSection
+from notarius_assets.pipeline_file import ModelSection
 from notarius_assets.testing.server import ModelServer
 from tests.conftest import TABLES, Campaign, CampaignFactory, write_campaign
 from tests.models.asking import quick
@@ -319,6 +319,6 @@ def test_what_asks_a_model_has_a_pool(provider: str, pool: set[str], campaign: C
     graph = definitions(campaign(extra=f"model: {{provider: {provider}}}\n").open()).get_repository_def().asset_graph
     pools = {key.to_user_string(): set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
     assert pools == {
-        **{table: pool if table.endswith("_candidates") else set() for table in TABLES},
+        **{table: pool if table.endswith("_candidates") or table == "npcs" else set() for table in TABLES},
         "campaign_history": {"history_writer"},
     }

@@ -61,7 +61,6 @@ def content(lanes: list[Lane], name: str, entry: Entry, rows: pa.Table) -> str:
     lane = next(lane for lane in lanes if name in (lane.table, lane.candidates_table))
     if name == lane.table:
         return content_digest(encode(lane, records_of(lane, rows)))
-    fields = [f for f in lane.response_item.model_fields if f != "ranges"]
-    keys = (*fields, "source_refs", "chunk_id", "position")
+    keys = (*lane.candidate_fields, "source_refs", "chunk_id", "position")
     found: list[dict[str, Any]] = [{k: row[k] for k in keys} for row in rows.to_pylist()]
     return digest([entry.inputs[CHUNKS], dict(entry.input_parts), found])

@@ -57,7 +57,7 @@ def roles(request: WindowRequest, rules: CommonRules) -> Roles:
     dms = declared & frozenset(labels) or frozenset(label for label in labels if label in rules.dm_labels)
     table: set[str] = set()
     players = (*request.campaign.players, *request.campaign.dms)
-    for name in (*players, *request.campaign.players.values(), *dict.fromkeys(labels)):
+    for name in (*players, *request.campaign.characters, *dict.fromkeys(labels)):
         words = [w.casefold() for w in _WORD.findall(fold(name))]
         table.update(w for w in words if w not in rules.weak_tokens and w not in rules.titles)
     # A party character may be called by a word such as "Old"; that must not hide every other name.

@@ -11,62 +11,24 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from notarius_assets.errors import ConfigurationError
+from notarius_assets.models.rules.place_rules import PlaceRules, StayRules
+from notarius_assets.models.rules.sections import (
+    Phrases,
+    Section,
+    Words,
+    beginning_pattern,
+    ending_pattern,
+    phrase_pattern,
+)
+from notarius_assets.models.rules.union_rules import UnionRules
 
-
-def _words(value: Any) -> Any:
-    return frozenset(value.casefold().split()) if isinstance(value, str) else value
-
-
-def _phrases(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    return tuple(phrase for part in value.casefold().split(",") if (phrase := " ".join(part.split())))
-
-
-Words = Annotated[frozenset[str], BeforeValidator(_words)]
-"""Single words, separated by white space in the file."""
-
-Phrases = Annotated[tuple[str, ...], BeforeValidator(_phrases)]
-"""Phrases of one or more words, separated by commas in the file."""
-
-
-def _alternatives(phrases: Sequence[str]) -> str:
-    """Return the phrases as one pattern of literal texts, longest first; matching time is linear in the text."""
-    ordered = sorted(phrases, key=lambda p: (-len(p), p))
-    words = "|".join(re.escape(p) for p in ordered if p[0].isalnum())
-    # A phrase that begins with a mark ("'s turn", "[break]") hangs on whatever stands before it.
-    marks = [re.escape(p) for p in ordered if not p[0].isalnum()]
-    return "|".join([*([rf"\b(?:{words})"] if words else []), *marks])
-
-
-def phrase_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that finds any of the phrases as whole words; one that finds nothing for none."""
-    return re.compile(rf"(?:{_alternatives(phrases)})(?!\w)" if phrases else r"(?!)")
-
-
-def ending_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that finds any of the phrases at the very end of a text."""
-    return re.compile(rf"(?:{_alternatives(phrases)})\Z" if phrases else r"(?!)")
-
-
-def beginning_pattern(phrases: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that matches any of the phrases at the start of a text, behind white space."""
-    return re.compile(rf"\s*(?:{_alternatives(phrases)})(?!\w)" if phrases else r"(?!)")
-
-
-class _Section(BaseModel):
-    """A file's contents: closed to unknown keys, so that a misspelt key is an error and not a silent default."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-_S = TypeVar("_S", bound=_Section)
+_S = TypeVar("_S", bound=Section)
 
 _WORD_LISTS = {"words": {"english": "english.txt"}}
 """Keys of a rule file whose words are in a plain text file of their own, for its size: one a line, `#` for comments."""
@@ -75,7 +37,7 @@ _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader",
 """The same YAML either way; the one in C takes a tenth of the time."""
 
 
-class WordRules(_Section):
+class WordRules(Section):
     """words.yaml and english.txt: ordinary words of English and of the game."""
 
     function_words: Words
@@ -97,7 +59,7 @@ class WordRules(_Section):
         )  # fmt: skip
 
 
-class CommonRules(_Section):
+class CommonRules(Section):
     """common.yaml: what both lanes know about table talk."""
 
     dm_labels: Words
@@ -134,7 +96,7 @@ class CommonRules(_Section):
         return phrase_pattern(self.recap_markers)
 
 
-class CueWeights(_Section):
+class CueWeights(Section):
     """What one cue adds to a name's score."""
 
     unfamiliar: float
@@ -162,7 +124,7 @@ class CueWeights(_Section):
     attribute: float
 
 
-class LabelRules(_Section):
+class LabelRules(Section):
     """When a generic label such as "the barkeep" is reported."""
 
     minimum_score: float
@@ -173,7 +135,7 @@ class LabelRules(_Section):
     relation_units: int
 
 
-class NpcRules(_Section):
+class NpcRules(Section):
     """npcs.yaml: who is an NPC."""
 
     threshold: float
@@ -249,7 +211,7 @@ class NpcRules(_Section):
         return ending_pattern(self.travel_phrases)
 
 
-class InteractionRules(_Section):
+class InteractionRules(Section):
     """npc_interactions.yaml: what an NPC does, and where a passage ends."""
 
     absence_limit: int
@@ -385,6 +347,9 @@ class Ruleset(BaseModel):
     common: CommonRules | None = None
     npcs: NpcRules | None = None
     npc_interactions: InteractionRules | None = None
+    locations: PlaceRules | None = None
+    location_occurrences: StayRules | None = None
+    reconciliation: UnionRules | None = None
 
     @property
     def english(self) -> WordRules:
@@ -406,6 +371,34 @@ class Ruleset(BaseModel):
         """The rules of npc_interactions.yaml, or an error that says which file is missing."""
         return _needed(self.npc_interactions, "npc_interactions")
 
+    @property
+    def unions(self) -> UnionRules:
+        """The rules of reconciliation.yaml, or an error that says which file is missing."""
+        return _needed(self.reconciliation, "reconciliation")
+
+    @property
+    def places(self) -> PlaceRules:
+        """The rules of locations.yaml, or an error that says which file is missing."""
+        return _needed(self.locations, "locations")
+
+    @cached_property
+    def common_in_places(self) -> frozenset[str]:
+        """The words that make no place name a proper one: place nouns, articles, stop words."""
+        nouns = self.places
+        return frozenset().union(
+            nouns.first_nouns, nouns.last_nouns, nouns.landmark_nouns, nouns.sure_nouns, nouns.plain_nouns,
+            nouns.weak_nouns, nouns.qualified_nouns, self.table.articles, self.english.function_words,
+        )  # fmt: skip
+
+    @property
+    def stays(self) -> StayRules:
+        """The rules of location_occurrences.yaml, or an error that says which file is missing."""
+        return _needed(self.location_occurrences, "location_occurrences")
+
+
+_STEMS = tuple(stem for stem in Ruleset.model_fields if stem not in ("names", "digest"))
+"""The rule files there are: one a section."""
+
 
 def _needed(section: _S | None, stem: str) -> _S:
     if section is None:
@@ -424,10 +417,8 @@ def load(names: Sequence[str]) -> Ruleset:
     sections: dict[str, Any] = {}
     stems = tuple(name.removesuffix(".yaml") for name in names)
     for stem in stems:
-        if stem not in ("words", "common", "npcs", "npc_interactions"):
-            raise ConfigurationError(
-                f"rules: there is no rule file {stem!r}", next_step="use words, common, npcs or npc_interactions"
-            )
+        if stem not in _STEMS:
+            raise ConfigurationError(f"rules: there is no rule file {stem!r}", next_step=f"use {', '.join(_STEMS)}")
         data = _bytes(folder, f"{stem}.yaml")
         sha.update(stem.encode() + b"\n" + data)
         try:

@@ -1,0 +1,107 @@
+"""Unions, made or refused, as rows that people read; and the nodes that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from notarius_assets.evidence import SourceRef
+from notarius_assets.identity import compact_json, comparison_name
+from notarius_assets.reconcile.assessment import Assessment, RefusedGroup, SafeGroup
+from notarius_assets.reconcile.declared import Decision, apart
+from notarius_assets.reconcile.nodes import Node, unite
+from notarius_assets.reconcile.proposal import Reason
+from notarius_assets.reconcile.request import ReconcileRequest
+from notarius_assets.reconcile.response import ROOT
+
+MAX_ANSWER_CHARACTERS = 2_000
+
+DECLARED = "declared"
+PROPOSED = "proposed"
+"""The rule of a union that a model proposed; rules name their own."""
+
+DECLARED_APART = "declared_apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """One union: what was to be one record, by which rule, and whether it was made. `refused` is the code why not."""
+
+    rule: str
+    members: tuple[Node, ...]
+    name: str | None = None
+    refused: str | None = None
+    stated_in: int | None = None
+    answer: str | None = None
+
+    def as_json(self, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the JSON form; `records` are those of the registry it was made for."""
+        return {
+            "rule": self.rule,
+            "refused": self.refused,
+            "record_id": self._record_id(records),
+            "name": self.name,
+            "stated_in": self.stated_in,
+            "members": [{"name": m.name, "source_refs": [r.as_json() for r in m.refs]} for m in self.members],
+            "answer": self.answer,
+        }
+
+    def _record_id(self, records: Sequence[Mapping[str, Any]]) -> str | None:
+        """Return the id of the record that holds the evidence of every member, under a name of one of them."""
+        if self.refused:
+            return None
+        evidence = {ref for member in self.members for ref in member.refs}
+        names = {atom.comparison for member in self.members for atom in member.atoms}
+        for record in records:
+            held = {SourceRef(**r) for r in record["source_refs"]}
+            if evidence <= held and comparison_name(record["name"]) in names:
+                return str(record["id"])
+        return None
+
+
+def apply_declared(nodes: Sequence[Node], decisions: Sequence[Decision]) -> tuple[list[Node], list[Merge]]:
+    """Unite what is declared to be one; the first name that is found stands."""
+    left, merges = list(nodes), []
+    for decision in decisions:
+        members = decision.members(left) if decision.are_one else []
+        if len(members) > 1:
+            made = unite(members, members[0])
+            left = [n for n in left if n not in members] + [made]
+            merges.append(Merge(DECLARED, tuple(members), made.name))
+    return left, merges
+
+
+def apply_groups(
+    nodes: Sequence[Node],
+    request: ReconcileRequest,
+    proposal: Mapping[str, Any],
+    assessment: Assessment,
+    decisions: Sequence[Decision],
+    reasons: Sequence[Reason] = (),
+) -> tuple[list[Node], list[Merge]]:
+    """Unite the safe groups of a proposal that no decision keeps apart; return the nodes left and a row a group.
+
+    `reasons` are the rules of the groups, in the order of the answer; a model gives none.
+    """
+    left, merges = list(nodes), []
+    by_rules = len(reasons) == len(proposal[ROOT])
+    groups: list[SafeGroup | RefusedGroup] = [*assessment.groups, *assessment.refused]
+    for group in sorted(groups, key=lambda g: g.index):
+        why = reasons[group.index] if by_rules else Reason(PROPOSED)
+        members = tuple(request.by_key[key] for key in group.members)
+        kept_apart = DECLARED_APART if apart(members, decisions) else None
+        refused = group.reason if isinstance(group, RefusedGroup) else kept_apart
+        if refused or isinstance(group, RefusedGroup):
+            answer = compact_json_bounded(proposal[ROOT][group.index])
+            merges.append(Merge(why.rule, members, None, refused, why.unit_id, answer))
+            continue
+        made = unite(members, request.by_key[group.canonical])
+        left = [n for n in left if n not in members] + [made]
+        merges.append(Merge(why.rule, members, made.name, None, why.unit_id))
+    return left, merges
+
+
+def compact_json_bounded(value: Any) -> str:
+    """Return the beginning of a value's JSON, for a row."""
+    return compact_json(value).encode(errors="replace").decode()[:MAX_ANSWER_CHARACTERS]
