@@ -53,7 +53,8 @@ def _translate(context: dg.ResolutionContext, written: Any) -> Translate:
     """Return the translation as a function of the asset, whose templates may name `spec`."""
 
     def translate(spec: dg.AssetSpec) -> dg.AssetSpec:
-        return Translation.resolve_from_model(context.with_scope(spec=spec), written).applied_to(spec)
+        given: Translation = Translation.resolve_from_model(context.with_scope(spec=spec), written)
+        return given.applied_to(spec)
 
     return translate
 
@@ -74,8 +75,8 @@ class NotariusPipeline(dg.Component, dg.Resolvable, dg.Model):
         str | dict[str, Any],
         dg.Resolver.default(
             model_field_type=str | dict[str, Any],
-            description="A pipeline file, relative to this component's folder; or, in place of a file, the mapping that "
-            "would stand in it.",
+            description="A pipeline file, relative to this component's folder; or, in place of a file, the mapping "
+            "that would stand in it.",
             examples=["pipeline.yaml"],
         ),
     ]

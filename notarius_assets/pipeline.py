@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -284,23 +284,48 @@ def _static_registry(where: str, path: Path, slot: ReferenceSlot, known: Mapping
         records = decode(producer, path.read_bytes(), problem)
     except OSError as error:
         raise ConfigurationError(f"{problem} can't be read ({error.strerror})", next_step="correct the path") from error
+    except ValueError as error:
+        raise ConfigurationError(f"{problem} can't be the name of a file", next_step="correct the path") from error
     except ConfigurationError:
         raise
     except NotariusError as error:
         raise ConfigurationError(error.message, next_step="correct the file, or bind a lane") from error
-    _check_names(problem, records)
+    _check_records(problem, producer, records)
     return Registry(records, content_digest(encode(producer, records)))
 
 
-def _check_names(problem: str, records: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse names that could not be looked up: blank ones, and one name for two records of which ids tell nothing."""
+def _check_records(problem: str, producer: Lane, records: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse records that the lane which makes such registries would not have made, all for one session.
+
+    Which session that is, is left open: a file is bound for all of them.
+    """
     ids: set[str] = set()
+    sources: set[str] = set()
     for index, record in enumerate(records):
-        if not comparison_name(record["name"]):
-            raise ConfigurationError(f"{problem}: record {index} has a blank name", next_step="correct the file")
-        if record["id"] in ids:
-            raise ConfigurationError(f"{problem}: record {index} repeats an id", next_step="correct the file")
+        sources.update(ref["source_id"] for ref in record["source_refs"])
+        if wrong := _wrong(producer, record, ids, sources):
+            raise ConfigurationError(
+                f"{problem}: record {index} {wrong}",
+                next_step="bind a document as `notarius export` writes it, or a lane",
+            )
         ids.add(record["id"])
+
+
+def _wrong(producer: Lane, record: Mapping[str, Any], ids: Set[str], sources: Set[str]) -> str | None:
+    refs = record["source_refs"]
+    if not comparison_name(record["name"]):
+        return "has a blank name"
+    if record["name"] != display_name(record["name"]):
+        return "has a name with white space or invisible characters that names are kept without"
+    if record["id"] in ids:
+        return "repeats an id"
+    if len(sources) > 1:
+        return "is of another source than those before it (other_source)"
+    if not all(1 <= ref["start_unit_id"] <= ref["end_unit_id"] for ref in refs):
+        return "cites units that are no range"
+    if producer.derive_id and refs and producer.derive_id(record, refs[0]["source_id"]) != record["id"]:
+        return "has an id that does not follow from it by the identity policy"
+    return None
 
 
 def _chain(

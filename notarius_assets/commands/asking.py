@@ -62,7 +62,7 @@ def _next_step(reason: str) -> str:
 
 
 def _answer(
-    connection: duckdb.DuckDBPyConnection, statement: str, parameters: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection, statement: str, parameters: Mapping[str, str | None]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run a statement where Ctrl-C can end it: in the main thread DuckDB looks for signals at some times only."""
 

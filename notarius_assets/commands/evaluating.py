@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from notarius_assets.commands.terminal import json_out, note, out, table
@@ -11,17 +12,22 @@ from notarius_assets.errors import ConfigurationError
 from notarius_assets.evaluation import (
     Gold,
     Prediction,
+    Unions,
     evaluate,
     from_documents,
     load_gold,
     relatedness,
     report,
     session_candidates,
+    unions,
 )
 from notarius_assets.evaluation.layers import LAYERS
 from notarius_assets.flow.documents import lane_document
+from notarius_assets.flow.inputs import candidates_of
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.tables import CHUNKS, UNITS
+from notarius_assets.reconcile.lineage import members
+from notarius_assets.reconcile.nodes import Node
 
 
 def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: bool) -> int:
@@ -29,6 +35,7 @@ def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: boo
     pairs: list[tuple[Gold, Prediction]] = []
     starts: dict[str, list[int]] = {}
     related: list[tuple[str, float]] = []
+    united: list[tuple[str, str, Unions]] = []
     for given in golds:
         path, _, named = given.partition("=")
         gold = load_gold(Path(path))
@@ -39,11 +46,14 @@ def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: boo
         units = workspace.store.units(manifest.published[UNITS])
         rows = workspace.store.read(manifest.published[CHUNKS]).to_pylist()
         starts[gold.label] = [row["start_unit_id"] for row in rows]
-        aliases = {n.name: n.aliases for n in workspace.pipeline.references.npcs}
+        known = workspace.pipeline.references
+        aliases = {n.name: n.aliases for n in (*known.npcs, *known.locations)}
+        united.extend((gold.label, *of_layer) for of_layer in _unions(workspace, source_id, gold))
         related.append((gold.label, relatedness(prediction, units, aliases)))
     found = evaluate(pairs, lambda label, unit: bisect_right(starts[label], unit))
     if as_json:
-        json_out({**report.as_json(found), "relatedness": dict(related)})
+        counted = [{"gold": label, "layer": layer, **asdict(of)} for label, layer, of in united]
+        json_out({**report.as_json(found), "relatedness": dict(related), "unions": counted})
         return 0
     shown = report.rows(found, kinds=kinds)
     table(report.COLUMNS, [[row[c] for c in report.COLUMNS] for row in shown])
@@ -51,6 +61,11 @@ def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: boo
         "Share of records whose evidence says the name: "
         + ", ".join(f"{label} {share:.2f}" for label, share in related)
     )
+    for label, layer, of in united:
+        out(
+            f"Duplicates of {label} {layer}: {of.wrong} wrong and {of.missed} missed unions, "
+            f"as far as {of.told} of {of.candidates} candidates are known to the gold"
+        )
     lacking = report.lacking_lines(found)
     out(
         "The gold set has every case of the specification's list."
@@ -60,6 +75,25 @@ def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: boo
     for line in lacking:
         out(f"  {line}")
     return 0
+
+
+def _unions(workspace: Workspace, source_id: str, gold: Gold) -> Iterator[tuple[str, Unions]]:
+    """Yield how well the duplicates of each registry were told that the gold file judged."""
+    store = workspace.store
+    published = store.manifest(source_id).published
+    for bound in workspace.pipeline.lanes:
+        lane, how = bound.lane, bound.lane.reconciliation
+        made = store.accepted_attempt(source_id, lane.table)
+        if how is None or made is None or lane.table not in published or lane.root not in gold.entities:
+            continue
+        candidates = candidates_of(lane, store.read(published[lane.candidates_table]))
+        nodes = [node for candidate in candidates for node in how.nodes([candidate])]
+        groups = members(nodes, made.merges, one_a_name=how.one_a_name)
+        yield lane.root, unions([[_member(n, gold.first) for n in group] for group in groups], gold.entities[lane.root])
+
+
+def _member(node: Node, first: int) -> tuple[str, tuple[tuple[int, int], ...]]:
+    return node.name, tuple((r.start_unit_id - 1 + first, r.end_unit_id - 1 + first) for r in node.refs)
 
 
 def _session(workspace: Workspace, path: Path, gold: Gold, named: str) -> str:

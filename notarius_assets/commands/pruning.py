@@ -40,7 +40,7 @@ class _Used:
         self._answers = workspace.answers
         self._campaign = workspace.pipeline.campaign
         self._fingerprints = _standing(workspace) | {r.fingerprint for lane in now.lanes for r in lane.requests}
-        self._waiting = {(lane.source_id, lane.lane.key) for lane in now.lanes if lane.waits_for}
+        self._waiting = {(lane.source_id, lane.name) for lane in now.lanes if lane.waits_for}
 
     def __contains__(self, fingerprint: str) -> bool:
         if fingerprint in self._fingerprints:

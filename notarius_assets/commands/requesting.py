@@ -64,19 +64,14 @@ def _by_lane(waiting: Sequence[tuple[LaneWindows, Sequence[ModelRequest]]]) -> s
     windows: Counter[str] = Counter()
     sessions: Counter[str] = Counter()
     for lane, requests in waiting:
-        what = f"duplicates of {lane.lane.key}" if lane.reconciles else lane.lane.key
-        windows[what] += len(requests)
-        sessions[what] += 1
-    said = [f"{what} {windows[what]:,} in {counted(sessions[what], 'session')}" for what in windows]
+        windows[lane.name] += len(requests)
+        sessions[lane.name] += 1
+    said = [f"{name} {windows[name]:,} in {counted(sessions[name], 'session')}" for name in windows]
     return f": {', '.join(said)}" if said else ""
 
 
 def _say_what_comes_next(found: Planned, total: int, to: Path) -> None:
-    held = Counter(
-        (f"duplicates of {lane.lane.key}" if lane.reconciles else lane.lane.key, lane.waits_for)
-        for lane in found.lanes
-        if lane.waits_for
-    )
+    held = Counter((lane.name, lane.waits_for) for lane in found.lanes if lane.waits_for)
     ready = [lane for lane in found.lanes if not lane.current and not lane.waits_for]
     if total:
         what = "them" if str(to) == "-" else str(to)
@@ -95,7 +90,7 @@ def import_results(workspace: Workspace, file: Path) -> int:
     """Keep the answers of a result file; return 1 when a line gave none."""
     model = asking_model(workspace)
     found = planned(workspace, model, workspace.pipeline.sessions())
-    asked = {r.fingerprint: (lane.lane.key, r) for lane in found.lanes for r in lane.requests}
+    asked = {r.fingerprint: r for lane in found.lanes for r in lane.requests}
     try:
         opened = sys.stdin.buffer if str(file) == "-" else file.open("rb")
     except OSError as error:
@@ -164,5 +159,5 @@ def _said(end: LineEnd) -> str:
 def _asked_about(request: ModelRequest | None) -> str:
     if request is None:
         return ""
-    what = "duplicate groups" if request.chunk_id is None else f"chunk {request.chunk_id}"
-    return f"{request.lane}, {request.source_id}, {what}: "
+    chunk = "" if request.chunk_id is None else f", chunk {request.chunk_id}"
+    return f"{request.name}, {request.source_id}{chunk}: "

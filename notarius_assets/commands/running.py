@@ -11,7 +11,7 @@ from notarius_assets.commands.following import Following
 from notarius_assets.commands.interrupts import interrupts
 from notarius_assets.commands.sessions import choose
 from notarius_assets.commands.terminal import counted, json_out, note, out, table
-from notarius_assets.errors import ConfigurationError
+from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow.currency import SessionState, SessionStatus, statuses
 from notarius_assets.flow.pending import planned
 from notarius_assets.flow.speakers import unheard
@@ -34,6 +34,7 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
     after = {s.source_id: s for s in before}
     ran: list[str] = []
     interrupted = False
+    problem: NotariusError | None = None
     if not before:
         note(f"notarius: no transcript matches the globs of {workspace.pipeline.path}")
     following = Following(workspace, quiet=quiet)
@@ -44,7 +45,13 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
                 _run_all(replace(workspace, progress=following), todo, after, ran, again=again, quiet=quiet)
         except KeyboardInterrupt:
             interrupted = True
-    history.refresh(workspace.store, workspace.pipeline.declared)
+        except NotariusError as error:
+            if not ran:
+                raise
+            # the history can't be built; how the sessions ended is said all the same
+            problem = error
+    if problem is None:
+        history.refresh(workspace.store, workspace.pipeline.declared)
     done = [after[s.source_id] for s in before]
     if as_json:
         json_out({"sessions": [_as_json(s) for s in done], "interrupted": interrupted, "model": following.as_json()})
@@ -57,6 +64,8 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
     if interrupted:
         note("notarius: interrupted; what was accepted stays, run again to go on")
         return 130
+    if problem:
+        raise problem
     return 0 if all(s.state is SessionState.CURRENT for s in done) else 1
 
 

@@ -6,6 +6,7 @@ from notarius_assets.evaluation.gold import Gold, load_gold
 from notarius_assets.evaluation.prediction import Prediction, from_documents
 from notarius_assets.evaluation.relatedness import relatedness
 from notarius_assets.evaluation.sessions import session_candidates
+from notarius_assets.evaluation.unions import Unions, unions
 
 __all__ = [
     "Case",
@@ -13,9 +14,11 @@ __all__ = [
     "Evaluation",
     "Gold",
     "Prediction",
+    "Unions",
     "evaluate",
     "from_documents",
     "load_gold",
     "relatedness",
     "session_candidates",
+    "unions",
 ]

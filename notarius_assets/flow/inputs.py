@@ -14,7 +14,7 @@ from notarius_assets.lake.attempts import State
 from notarius_assets.lake.manifest import Entry, Manifest
 from notarius_assets.lake.tables import CHUNKS, UNITS
 from notarius_assets.lanes.base import Candidate, Lane
-from notarius_assets.lanes.codec import encode
+from notarius_assets.lanes.codec import content_digest, encode
 from notarius_assets.pipeline import BoundLane
 from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
 from notarius_assets.transcripts.model import Chunk, Unit
@@ -59,7 +59,7 @@ def inputs_of(workspace: Workspace, bound: BoundLane, source_id: str) -> Inputs:
             registries[slot] = source
             continue
         entry = needed(workspace, manifest, source.table, units_entry.content_digest, slot)
-        registries[slot] = read_registry(workspace, source, entry, slot)
+        registries[slot] = read_registry(workspace, source, entry, slot, source_id)
         entries[source.table] = entry
     spans = {
         row["chunk_id"]: (row["start_unit_id"], row["end_unit_id"]) for row in store.read(chunks_entry).to_pylist()
@@ -93,15 +93,25 @@ def needed(
     return entry
 
 
-def read_registry(workspace: Workspace, lane: Lane, entry: Entry, slot: str) -> Registry:
-    """Return an accepted registry; raises BlockedError when its canonical JSON is larger than a slot takes."""
+def read_registry(workspace: Workspace, lane: Lane, entry: Entry, slot: str, source_id: str) -> Registry:
+    """Return an accepted registry of a session.
+
+    Raises BlockedError when its canonical JSON is larger than a slot takes, or its file is not the one that was
+    accepted for this session.
+    """
     records = records_of(lane, workspace.store.read(entry))
-    size = len(encode(lane, records))
-    if size > MAX_REFERENCE_BYTES:
+    document = encode(lane, records)
+    what = f"reference {slot!r} ({lane.table})"
+    if len(document) > MAX_REFERENCE_BYTES:
         raise BlockedError(
-            f"reference {slot!r} ({lane.table}) has {size:,} bytes, at most {MAX_REFERENCE_BYTES:,} are taken",
+            f"{what} has {len(document):,} bytes, at most {MAX_REFERENCE_BYTES:,} are taken",
             next_step="split the session into smaller transcripts",
         )
+    anew = f"notarius run --force {source_id} makes it anew"
+    if any(ref["source_id"] != source_id for record in records for ref in record["source_refs"]):
+        raise BlockedError(f"other_source: {what} holds records of another session", next_step=anew)
+    if content_digest(document) != entry.content_digest:
+        raise BlockedError(f"{what} is changed: its file is not what was accepted", next_step=anew)
     return Registry(records, entry.content_digest)
 
 

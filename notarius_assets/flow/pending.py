@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow.currency import SessionState, SessionStatus, status
-from notarius_assets.flow.inputs import candidates_of, read_registry
+from notarius_assets.flow.inputs import BlockedError, candidates_of, read_registry
 from notarius_assets.flow.reconcile import question_of
 from notarius_assets.flow.windows import windows_over
 from notarius_assets.flow.workspace import Workspace
@@ -18,7 +18,7 @@ from notarius_assets.lake.tables import UNITS
 from notarius_assets.lanes.base import Lane
 from notarius_assets.models.answers import Answers
 from notarius_assets.models.recorded import ReplayProvider
-from notarius_assets.models.request import ModelRequest, model_request
+from notarius_assets.models.request import ModelRequest, duplicates_of, model_request
 from notarius_assets.pipeline import BoundLane
 from notarius_assets.references import Registry
 from notarius_assets.transcripts.chunks import chunk
@@ -41,6 +41,11 @@ class LaneWindows:
     waits_for: str | None = None
     current: bool = False
     reconciles: bool = False
+
+    @property
+    def name(self) -> str:
+        """The lane, or what else of it is asked for."""
+        return duplicates_of(self.lane.key) if self.reconciles else self.lane.key
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,11 @@ def _lane(
         # an outdated registry would be asked about in vain: its next version changes every request
         if _state(now, source.table) is not SessionState.CURRENT:
             return LaneWindows(now.source_id, lane, waits_for=source.table)
-        registries[slot] = read_registry(workspace, source, manifest.accepted[source.table], slot)
+        try:
+            registries[slot] = read_registry(workspace, source, manifest.accepted[source.table], slot, now.source_id)
+        except BlockedError:
+            # a run says what is wrong with it
+            return LaneWindows(now.source_id, lane, waits_for=source.table)
     windows = windows_over(workspace.pipeline, lane, now.source_id, units, chunks, registries)
     return LaneWindows(
         now.source_id,
@@ -143,11 +152,10 @@ def _reconciliation(
         return LaneWindows(now.source_id, lane, waits_for=lane.candidates_table, reconciles=True)
     rows = workspace.store.read(workspace.store.manifest(now.source_id).accepted[lane.candidates_table])
     question = question_of(workspace.pipeline, lane, candidates_of(lane, rows), now.source_id, units)
-    nexts = (model.next_ask(lane, request) for request in question.requests)
     return LaneWindows(
         now.source_id,
         lane,
-        tuple(asked for asked in nexts if asked),
+        tuple(model.next_ask(lane, request) for request in question.requests),
         current=_state(now, lane.table) is SessionState.CURRENT,
         reconciles=True,
     )

@@ -46,6 +46,7 @@ from notarius_assets.lake.tables import (
     unit_rows,
 )
 from notarius_assets.lanes.base import Candidate, Lane
+from notarius_assets.models.request import duplicates_of
 from notarius_assets.pipeline import BoundLane
 from notarius_assets.transcripts.chunks import chunk
 from notarius_assets.transcripts.model import TranscriptError
@@ -237,7 +238,7 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
         return trial.without_result(State.BLOCKED, error)
     windows = windows_of(workspace, lane, source_id, inputs)
     workspace.progress.planned(source_id, lane.key, len(windows))
-    watch = StepWatch(workspace, lane, partial(ledger_of, workspace, lane, source_id, run_id))
+    watch = StepWatch(workspace, lane.key, partial(ledger_of, workspace, lane, source_id, run_id))
     answers = model.answer(lane, windows, watch)
     results = [chunk_result(lane, w, a) for w, a in zip(windows, answers, strict=True)]
     extraction = judge(
@@ -321,8 +322,10 @@ def _normalized(
     if lane.reconciliation is None:
         return normalize(lane, candidates, source_id, inputs.registries), Reconciled(()), {}
     question = question_of(workspace.pipeline, lane, candidates, source_id, inputs.units)
-    workspace.progress.planned(source_id, lane.key, len(question.requests))
-    watch = StepWatch(workspace, lane, partial(reconciliation_ledger_of, workspace, lane, source_id, run_id))
+    name = duplicates_of(lane.key)
+    if question.requests:
+        workspace.progress.planned(source_id, name, len(question.requests))
+    watch = StepWatch(workspace, name, partial(reconciliation_ledger_of, workspace, lane, source_id, run_id))
     found = reconcile(lane, question, workspace.model, watch)
     return registry_of(lane, lane.reconciliation, found.nodes, source_id), found, watch.notes
 

@@ -53,11 +53,11 @@ def reconciliation_ledger_of(workspace: Workspace, lane: Lane, source_id: str, r
 
 
 class StepWatch:
-    """Enters every attempt of one step in its ledger, counts, and tells who follows the run."""
+    """Enters every attempt of one step in its ledger, counts, and tells who follows the run by the step's name."""
 
-    def __init__(self, workspace: Workspace, lane: Lane, ledger: Callable[[], Ledger]) -> None:
+    def __init__(self, workspace: Workspace, name: str, ledger: Callable[[], Ledger]) -> None:
         self._progress = workspace.progress
-        self._lane = lane.key
+        self._name = name
         self._may_call = workspace.model.name == "anthropic"
         self._open = ledger
         self._calls: list[Call] = []
@@ -72,12 +72,12 @@ class StepWatch:
         """Enter one attempt."""
         self._ledger.enter(call)
         self._calls.append(call)
-        self._progress.call(self._lane, call)
+        self._progress.call(self._name, call)
 
     def window(self, answer: WindowAnswer) -> None:
         """Count one window."""
         self._from_cache += answer.answered_by is AnsweredBy.CACHE
-        self._progress.window(self._lane, answer)
+        self._progress.window(self._name, answer)
 
     @property
     def notes(self) -> Mapping[str, Any]:

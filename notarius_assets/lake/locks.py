@@ -20,7 +20,8 @@ _held: dict[Path, int] = {}
 def exclusive(path: Path, what: str, run: str = "") -> Iterator[None]:
     """Hold a lock file for the block; it falls with the process, also by kill -9.
 
-    Processes that name the same run wait for each other: its steps, where an executor gives each a process. Raises SessionBusyError that names the holder's process id.
+    Processes that name the same run wait for each other: its steps, where an executor gives each a process. Raises
+    SessionBusyError that names the holder's process id.
     """
     path = path.absolute()
     if path in _held:

@@ -188,7 +188,7 @@ class AnthropicProvider(ReplayProvider):
         payload = reading.payload or {}
         answered_as = ask.last.request_id if ask.last else None
         asker, model = request.source_id, self.settings.model
-        answer = Answer(payload, request.lane, asker, model, reading.stop_reason, answered_as, reading.usage)
+        answer = Answer(payload, request.name, asker, model, reading.stop_reason, answered_as, reading.usage)
         # it waits for the disk, not in the way of the other calls; once begun nothing stops it
         written = self._disk.submit(self.answers.put, request.fingerprint, answer)
         try:

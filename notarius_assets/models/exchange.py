@@ -47,11 +47,11 @@ def request_line(request: ModelRequest) -> str:
 
 
 def import_lines(
-    lines: Iterable[bytes], asked: Mapping[str, tuple[str, ModelRequest]], answers: Answers, model: str
+    lines: Iterable[bytes], asked: Mapping[str, ModelRequest], answers: Answers, model: str
 ) -> list[LineEnd]:
     """Keep the answers of result lines `{"custom_id", "result"}`; every line that is not blank ends in a counted state.
 
-    `asked` maps fingerprints to the lane's key and the request that may be answered now.
+    `asked` maps fingerprints to the requests that may be answered now.
     """
     return [
         _import(number, line, asked, answers, model)
@@ -60,16 +60,14 @@ def import_lines(
     ]
 
 
-def _import(
-    number: int, line: bytes, asked: Mapping[str, tuple[str, ModelRequest]], answers: Answers, model: str
-) -> LineEnd:
+def _import(number: int, line: bytes, asked: Mapping[str, ModelRequest], answers: Answers, model: str) -> LineEnd:
     try:
         custom_id, result = _result(line)
     except ValueError as error:
         return LineEnd(number, Imported.UNREADABLE, str(error))
     if custom_id not in asked:
         return LineEnd(number, Imported.NOT_ASKED)
-    lane, request = asked[custom_id]
+    request = asked[custom_id]
     if result.get("type") != "succeeded":
         return LineEnd(number, Imported.NO_RESULT, _word(result.get("type")), request)
     try:
@@ -81,7 +79,9 @@ def _import(
     if answers.get(custom_id, request.root):
         return LineEnd(number, Imported.ALREADY_ANSWERED, "", request)
     asker = request.source_id
-    answers.put(custom_id, Answer(reading.payload or {}, lane, asker, model, reading.stop_reason, None, reading.usage))
+    answers.put(
+        custom_id, Answer(reading.payload or {}, request.name, asker, model, reading.stop_reason, None, reading.usage)
+    )
     return LineEnd(number, Imported.KEPT, "", request, reading)
 
 

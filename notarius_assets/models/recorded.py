@@ -67,12 +67,16 @@ class ReplayProvider:
             watch.window(settled[request.number])
         return [Proposal(settled[request.number]) for request in requests]
 
-    def next_ask(self, lane: Lane, request: ReconcileRequest) -> ModelRequest | None:
-        """Return the call for duplicate groups that is to be made next; None where an answer is kept, or none helps."""
+    def next_ask(self, lane: Lane, request: ReconcileRequest) -> ModelRequest:
+        """Return the call for duplicate groups whose kept answer is used, or that is to be made next.
+
+        Where all were made and none could be used, that is the last.
+        """
         asks = proposal_requests(lane, request, self.settings)
-        if self._usable(request, asks):
-            return None
-        return next((asked for asked in asks if not self._recorded(asked)), None)
+        kept = [(asked, self._recorded(asked)) for asked in asks]
+        usable = (asked for asked, found in kept if found and not _to_ask_again(found, request))
+        unmade = (asked for asked, found in kept if not found)
+        return next(usable, None) or next(unmade, asks[-1])
 
     def _usable(self, request: ReconcileRequest, asks: Sequence[ModelRequest]) -> WindowAnswer | None:
         kept = (self._recorded(asked) for asked in asks)

@@ -38,6 +38,16 @@ class ModelRequest:
     params: dict[str, Any]
     asks: tuple[int, ...] = (1, 2)
 
+    @property
+    def name(self) -> str:
+        """Who asks: the lane, or what else of it is asked for."""
+        return self.lane if self.chunk_id is not None else duplicates_of(self.lane)
+
+
+def duplicates_of(lane_key: str) -> str:
+    """Return how people are told that a lane asks for duplicate groups."""
+    return f"{lane_key} duplicates"
+
 
 def model_request(lane: Lane, window: WindowRequest, settings: Settings) -> ModelRequest:
     """Return a window's call."""

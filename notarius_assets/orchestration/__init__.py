@@ -1,1 +1,1 @@
-"""Dagster: assets, checks, jobs, sensors, made from the lanes; the only room that imports dagster."""
+"""Dagster: assets, checks, jobs, sensors, made from the lanes; besides `component.py` nothing else imports dagster."""

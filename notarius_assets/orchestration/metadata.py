@@ -77,6 +77,18 @@ def _words(record: Mapping[str, Any], units: Sequence[Unit]) -> list[str]:
     return shown[:PREVIEW_RANGES] + ["…"] * (len(shown) > PREVIEW_RANGES)
 
 
+def unions(merges: Sequence[Mapping[str, Any]]) -> str:
+    """Return the unions of a registry, made and refused, as a Markdown table."""
+    lines = ["| records | became | rule |", "|---|---|---|"]
+    for merge in merges[:PREVIEW_ROWS]:
+        members = " + ".join(f"{plain(m['name'])} ({ranges(m['source_refs'])})" for m in merge["members"])
+        became = f"kept apart: {merge['refused']}" if merge["refused"] else merge["name"]
+        lines.append(_row(members, plain(became), plain(merge["rule"])))
+    if len(merges) > PREVIEW_ROWS:
+        lines.append(f"\n{len(merges) - PREVIEW_ROWS} more: see the view merges.")
+    return "\n".join(lines)
+
+
 def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:
     """Return the metadata of a materialization or a failure."""
     attempt = outcome.attempt
@@ -85,6 +97,8 @@ def of_outcome(outcome: Outcome, units: Sequence[Unit] = ()) -> dict[str, Any]:
         found["preview"] = dg.MetadataValue.md(preview(outcome.records, units))
     if attempt.content_digest:
         found["dagster/partition_row_count"] = attempt.rows
+    if attempt.merges:
+        found["unions"] = dg.MetadataValue.md(unions(attempt.merges))
     found["attempt"] = attempt.number
     if attempt.rejected_candidates:
         found["rejected_candidates"] = len(attempt.rejected_candidates)

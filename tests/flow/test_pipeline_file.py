@@ -143,7 +143,8 @@ def registry(size: int) -> bytes:
     """Return an NPC registry of exactly so many bytes."""
     record = {"id": npc_id("A", "x/y"), "source_refs": [{"source_id": "x/y", "start_unit_id": 1, "end_unit_id": 1}]}
     empty = len(encode(BUILT_IN[0], [{**record, "name": ""}]))
-    return encode(BUILT_IN[0], [{**record, "name": "A" * (size - empty)}])
+    name = "A" * (size - empty)
+    return encode(BUILT_IN[0], [{**record, "id": npc_id(name, "x/y"), "name": name}])
 
 
 def test_a_static_registry_may_have_1_048_576_bytes_and_no_more(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
@@ -15,15 +16,15 @@ from notarius_assets.lake.locks import left_by_killed, mark_unfinished, session_
 from tests.robustness.support import in_process
 
 
-def _hold(locks: Path, source_id: str, held: Connection) -> None:
-    with session_lock(locks, source_id):
+def _hold(locks: Path, source_id: str, held: Connection, run: str = "") -> None:
+    with session_lock(locks, source_id, run):
         held.send(os.getpid())
         held.recv()
 
 
-def held_elsewhere(locks: Path, source_id: str) -> tuple[ForkServerProcess, Connection]:
+def held_elsewhere(locks: Path, source_id: str, run: str = "") -> tuple[ForkServerProcess, Connection]:
     ours, theirs = Pipe()
-    process = in_process(_hold, locks, source_id, theirs)
+    process = in_process(_hold, locks, source_id, theirs, run)
     assert ours.recv() == process.pid
     return process, ours
 
@@ -43,6 +44,20 @@ def test_the_second_process_is_told_who_holds_the_session(tmp_path: Path) -> Non
     with session_lock(tmp_path, "c/one"):
         pass
     assert not left_by_killed(tmp_path, "c/one")
+
+
+def test_processes_of_one_run_wait_for_each_other(tmp_path: Path) -> None:
+    """An executor that gives every step a process runs the lanes of a session at once."""
+    process, held = held_elsewhere(tmp_path, "c/one", "run-1")
+    for other in ("", "run-2"):
+        with pytest.raises(SessionBusyError, match=f"process {process.pid}[.]"), session_lock(tmp_path, "c/one", other):
+            pass
+    end = threading.Timer(0.3, held.send, ["enough"])
+    end.start()
+    with session_lock(tmp_path, "c/one", "run-1"):
+        assert end.finished.is_set(), "it has not waited"
+    end.join()
+    process.join(60)
 
 
 def test_a_killed_holder_frees_the_session_and_is_noticed(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tests.robustness.support import ask, change, documents, notarius, run_steps
 
 MODEL = SETTINGS.model
 REQUESTS = [model_request(NPCS, window(n, f"Line {n}."), SETTINGS) for n in range(1, 6)]
-ASKED = {r.fingerprint: (NPCS.key, r) for r in REQUESTS}
+ASKED = {r.fingerprint: r for r in REQUESTS}
 FIRST = REQUESTS[0].fingerprint
 NEVER_SENT = "http://127.0.0.1:1"
 

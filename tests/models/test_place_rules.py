@@ -174,6 +174,11 @@ def test_one_place_by_two_nouns_or_by_a_longer_label_is_one() -> None:
     assert found(text) == [("the woods", [(1, 2)]), ("the miller's house", [(3, 4)])]
 
 
+def test_your_house_far_from_the_house_is_another() -> None:
+    text = "\n".join(["ROSA: I'd rather be in my house.", *["ROSA: Hm."] * 40, "DM: You come to the house."])
+    assert found(text) == [("the house", [(42, 42)])]
+
+
 def test_an_inn_is_the_chunks_only_inn_of_a_name_and_of_two_neither() -> None:
     one = "DM: You reach the Heron Inn.\nROSA: I sleep in the inn."
     assert named(one) == {"Heron Inn"}
@@ -259,6 +264,9 @@ def test_ranges_are_few_and_in_the_citable_units() -> None:
         ("ROSA: They went to Karrowmere.", "mentioned"),
         ("ROSA: He wants to go to Karrowmere.", "mentioned"),
         ("ROSA: They say Karrowmere is haunted.", "mentioned"),
+        ("ROSA: Let's go, but what is the name of Karrowmere?", "mentioned"),
+        ("DM: You meet a monk of Karrowmere.", "mentioned"),
+        ('DM: Last we left off, she had said, "Go into Karrowmere."', "mentioned"),
         ("ROSA: He lives in Karrowmere.", "mentioned"),
         ("DM: If you go to Karrowmere, you will need a boat.", "mentioned"),
         ("DM: You don't go to Karrowmere.", "mentioned"),
@@ -343,6 +351,19 @@ def test_of_two_places_of_one_name_a_sighting_belongs_to_one() -> None:
         (registry[1]["id"], [{"start": 1, "end": 1}]),
         (registry[3]["id"], [{"start": 3, "end": 3}]),
     ]
+
+
+def test_a_record_of_a_later_window_gets_nothing_of_this_one() -> None:
+    registry = registry_of("the tavern", "Karrowmere", "Tessel", "the tavern", "Ostrand")
+    early, late = (
+        location_occurrences.propose(window(units(text), registry), STAYS)["occurrences"]
+        for text in (
+            "DM: You enter the tavern.\nDM: You reach Karrowmere.\nDM: You enter the tavern.",
+            "DM: You enter the tavern.\nDM: You reach Ostrand.",
+        )
+    )
+    assert {o["location_id"] for o in early if o["name"] == "the tavern"} == {registry[0]["id"]}
+    assert {o["location_id"] for o in late if o["name"] == "the tavern"} == {registry[3]["id"]}
 
 
 def test_the_owners_house_and_the_other_house_are_not_the_house() -> None:

@@ -28,6 +28,7 @@ KEY = "test-key-that-is-in-no-file"
 NAMES = ("Orrick Thane", "Captain Hestrel", "Wenna", "Dunstan")
 """Who occurs in the stories of `tests.conftest`."""
 
+DUPLICATES = "duplicates"
 _UNIT = re.compile(r"^\[(\d+)\] (.*)$", re.M)
 
 
@@ -45,18 +46,23 @@ def chunk_of(asked: Asked) -> dict[int, str]:
 
 
 def lane_of(asked: Asked) -> str:
-    """Return which lane asks."""
+    """Return which lane asks, or that duplicates of the registry are asked for."""
+    if '{"groups":[...]}' in asked.text:
+        return DUPLICATES
     return "interactions" if '{"interactions":[...]}' in asked.text else "npcs"
 
 
 def window_of(asked: Asked) -> tuple[str, int]:
     """Return lane and first unit of a request: enough to tell the windows of one session apart."""
-    return lane_of(asked), min(chunk_of(asked))
+    lane = lane_of(asked)
+    return lane, 0 if lane == DUPLICATES else min(chunk_of(asked))
 
 
 def honest(asked: Asked) -> dict[str, Any]:
     """Return the private response of somebody who finds every name in the units that hold it."""
     lane = lane_of(asked)
+    if lane == DUPLICATES:
+        return {"groups": []}
     found: dict[str, list[dict[str, int]]] = {}
     for number, line in chunk_of(asked).items():
         for name in NAMES:
@@ -98,8 +104,15 @@ BEN: We go aboard.
 """
 """A session of twelve units; with chunks of one unit that is twelve windows a lane."""
 
-WINDOWS = tuple((lane, unit) for lane in ("npcs", "interactions") for unit in range(1, 13))
-"""All windows of `STORY`, in the order of the lanes and chunks."""
+PHASES = (
+    tuple(("npcs", unit) for unit in range(1, 13)),
+    (("duplicates", 0),),
+    tuple(("interactions", unit) for unit in range(1, 13)),
+)
+"""What is asked of `STORY`, a step after the other."""
+
+WINDOWS = tuple(window for phase in PHASES for window in phase)
+"""All requests of `STORY`, in the order of the steps and chunks."""
 
 ENTRY = Path(sys.executable).with_name("notarius")
 """The program as it is installed."""
@@ -200,10 +213,14 @@ def kill_at(server: ModelServer, campaign: Campaign, answers: int, in_flight: in
 
     The server has been told to hold what comes after those answers.
     """
-    windows = len(WINDOWS) // 2
-    left = windows - answers % windows
-    # a lane begins with the odd ones; the others go when the first answer has come
-    waiting = min(in_flight, left) if left < windows else windows % in_flight or in_flight
+    before = 0
+    for phase in PHASES:
+        if answers < before + len(phase):
+            break
+        before += len(phase)
+    left = before + len(phase) - answers
+    # a step begins with the odd ones; the others go when the first answer has come
+    waiting = min(in_flight, left) if left < len(phase) else len(phase) % in_flight or min(in_flight, len(phase))
     until(lambda: len(kept(campaign)) == answers and server.held >= waiting, f"{answers} kept, {waiting} held")
     kill()
     assert len(kept(campaign)) == answers

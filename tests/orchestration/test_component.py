@@ -18,13 +18,15 @@ from notarius_assets.errors import ConfigurationError
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.orchestration.build import definitions
 from tests.conftest import write_campaign
+from tests.docs.pages import DOCS, blocks, named, section, text
+
+PAGE = DOCS / "how-to" / "component.md"
 
 # Both are Dagster's own, of how it reads component files; `load_from_defs_folder` keeps them to itself.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:`parse_obj_as` is deprecated"),
     pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
 ]
-
 INLINE = """\
 pipeline:
   campaign: Hill Road
@@ -85,7 +87,10 @@ def listed(defs: dg.Definitions) -> dict[str, dg.AssetSpec]:
 
 
 def seen(defs: dg.Definitions) -> dict[str, tuple[Any, ...]]:
-    return {k: (set(s.deps), s.group_name, s.kinds, s.owners, s.code_version) for k, s in listed(defs).items()}
+    return {
+        k: ({d.asset_key for d in s.deps}, s.group_name, s.kinds, s.owners, s.code_version)
+        for k, s in listed(defs).items()
+    }
 
 
 def test_the_entry_point_gives_the_component_and_nothing_else() -> None:
@@ -209,6 +214,19 @@ def test_a_mistake_in_the_pipeline_file_names_that_file() -> None:
         file = folder / "pipeline.yaml"
         file.write_text(file.read_text().replace("lane: dnd/npcs\n", "lane: dnd/npx\n"), encoding="utf-8")
         assert said_of(folder).startswith("pipeline.yaml:7: steps[0].lanes[0].lane: unknown lane 'dnd/npx'. Next: ")
+
+
+@pytest.mark.parametrize("example", [b for language, b in blocks(text(PAGE)) if language == "yaml"])
+def test_examples_of_the_page_load(example: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NOTARIUS_HOME", str(tmp_path))
+    assert len(example.splitlines()) <= 12
+    with project("pipeline: pipeline.yaml") as folder:
+        (folder / "defs.yaml").write_text(example, encoding="utf-8")
+        assert any(key.endswith("npcs") for key in listed(build(folder)))
+
+
+def test_every_attribute_is_on_the_page() -> None:
+    assert named(section(text(PAGE), "## Every attribute")) == list(NotariusPipeline.model_fields)
 
 
 def test_it_can_be_written_in_python_too(tmp_path: Path) -> None:

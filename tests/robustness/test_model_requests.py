@@ -61,7 +61,8 @@ def test_from_the_first_export_to_the_same_documents_as_a_live_run(tmp_path: Pat
     # nothing was ever read or run
     exported = world.program(c, "requests", "export", "--to", str(first), key=None)
     assert (exported.code, exported.out) == (0, ""), exported
-    count, then, later = exported.err.splitlines()
+    count, then, duplicates, later = exported.err.splitlines()
+    assert "dnd/npcs duplicates waits for npc_candidates of 2 sessions" in duplicates
     assert count == f"6 requests written to {first}: dnd/npcs 6 in 2 sessions"
     assert then.startswith(f"Next: have {first} answered, then `notarius requests import ")
     assert "dnd/npc-interactions waits for npcs of 2 sessions" in later

@@ -179,7 +179,8 @@ def test_one_other_line_asks_the_windows_that_it_touches(campaign: CampaignFacto
         changed = (QUIET.replace("He laughs", "Dunstan smiles"), LAST)
         now = asks(server, since)
         assert [words for lane, words in now if lane == "npcs"] == [changed]
-        assert Counter(lane for lane, _ in now) == {"npcs": 1, "interactions": 3}, "all that show the registry"
+        asked = Counter(lane for lane, _ in now)
+        assert asked == {"npcs": 1, "duplicates": 1, "interactions": 3}, "all that show the registry"
         assert not any("Hestrel" in str(words) for _, words in now), "nothing of the other session"
     assert [status_of(c, s).state for s in c.sessions] == ["current", "current"]
 

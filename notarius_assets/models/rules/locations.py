@@ -83,7 +83,8 @@ def _named(
     generic: _Found = []
     # A label means another place where the party has come to another town.
     sections = place_names.sections(lines, names.values())
-    for (_, key), uses in place_labels.united(place_labels.by_key(labels, sections), places).items():
+    for uses in place_labels.grouped(labels, sections, places):
+        key = max((use.key for use in uses), key=len)
         if place_labels.score(uses, lines, places) < places.labels.minimum_score:
             continue
         at = {use.line for use in uses}

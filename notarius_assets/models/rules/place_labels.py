@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from notarius_assets.models.rules.place_rules import PlaceRules
 from notarius_assets.models.rules.ruleset import CommonRules
@@ -17,7 +16,8 @@ _BEFORE = 30
 _OWNER_WORDS = 3
 """So many capitalised words may name an owner."""
 
-_H = TypeVar("_H", bound=Hashable)
+_Place = tuple[int, tuple[str, ...]]
+"""A group of lines, and the key of a label in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,30 +203,36 @@ def _score(label: Label, noun: str, places: PlaceRules) -> float:
     return value + base + extra.get(label.sort, 0.0)
 
 
-def by_key(labels: Iterable[Label], groups: Sequence[_H]) -> dict[tuple[_H, tuple[str, ...]], list[Label]]:
-    """Return the uses of every label by the group of their line and their key, in order of first use."""
-    out: dict[tuple[_H, tuple[str, ...]], list[Label]] = {}
+def grouped(labels: Iterable[Label], groups: Sequence[int], places: PlaceRules) -> list[list[Label]]:
+    """Return the uses of every label in order of first use; lines of different groups never share a label.
+
+    "The house" joins the one longer label of that noun near it: "the miller's house". "Your house" counts where "the
+    house" is near, or nobody says "the house".
+    """
+    uses_of: dict[_Place, list[Label]] = {}
     for label in labels:
-        out.setdefault((groups[label.line], label.key), []).append(label)
-    return out
-
-
-def united(
-    grouped: Mapping[tuple[_H, tuple[str, ...]], list[Label]], places: PlaceRules
-) -> dict[tuple[_H, tuple[str, ...]], list[Label]]:
-    """Join "the house" to the one longer label of that noun near it: "the miller's house", "the old mill house"."""
-    out = dict(grouped)
-    longer: dict[tuple[_H, str], list[tuple[_H, tuple[str, ...]]]] = {}
-    for (group, key), uses in grouped.items():
+        uses_of.setdefault((groups[label.line], label.key), []).append(label)
+    out = {place: _known(uses, places.label_reach) for place, uses in uses_of.items()}
+    longer: dict[tuple[int, str], list[_Place]] = {}
+    for (group, key), uses in uses_of.items():
         if len(key) > 1 and uses[0].sort != "other":
             longer.setdefault((group, key[-1]), []).append((group, key))
-    for (group, key), uses in grouped.items():
+    for group, key in uses_of:
         tops = longer.get((group, key[0]), []) if len(key) == 1 else []
-        if len(tops) == 1 and _near(uses, grouped[tops[0]], places.owned_reach):
+        if len(tops) != 1:
+            continue
+        others = sorted({x.line for x in out[tops[0]]})
+        if any(_near(x.line, others, places.label_reach) for x in out[group, key]):
             out[tops[0]] = sorted((*out[tops[0]], *out.pop((group, key))), key=lambda x: (x.line, x.first))
-    return out
+    return list(out.values())
 
 
-def _near(some: Sequence[Label], others: Sequence[Label], reach: int) -> bool:
-    lines = sorted({x.line for x in others})
-    return any(bisect_left(lines, x.line - reach) < bisect_right(lines, x.line + reach) for x in some)
+def _known(uses: list[Label], reach: int) -> list[Label]:
+    """Return the uses without "your house" far from "the house"."""
+    others = sorted({x.line for x in uses if x.sort != "owned"})
+    return [x for x in uses if x.sort != "owned" or _near(x.line, others, reach)] if others else uses
+
+
+def _near(line: int, others: Sequence[int], reach: int) -> bool:
+    """Tell whether one of the other lines, which are in order, is at most `reach` away."""
+    return bisect_left(others, line - reach) < bisect_right(others, line + reach)

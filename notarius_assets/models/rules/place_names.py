@@ -237,7 +237,7 @@ def _united(
 ) -> dict[Key, PlaceName]:
     """Join a short form to the one longer form that begins or ends with it: "Stone" to "Stone Harbor".
 
-    What is a place only by its longer form ("Drowsy Nook" of "Drowsy Nook Inn") is that one where it begins it.
+    What is a place only by its longer form ("Drowsy Heron" of "Drowsy Heron Inn") is that one where it begins it.
     """
     out = dict(accepted)
     by_start, by_end = _by_part(accepted, first=True), _by_part(accepted, first=False)

@@ -25,7 +25,6 @@ class PlaceWeights(Section):
     near: float
     belonging: float
     followed: float
-    listed: float
     bare: float
     not_place: float
     person: float
@@ -61,7 +60,7 @@ class PlaceRules(Section):
     max_ranges: int
     range_gap: int
     most_modifiers: int
-    owned_reach: int
+    label_reach: int
     first_nouns: Words
     last_nouns: Words
     landmark_nouns: Words
@@ -217,6 +216,7 @@ class StayRules(Section):
     hearsay_cues: Phrases
     plan_cues: Phrases
     going_cues: Phrases
+    goal_cues: Phrases
     acting_cues: Phrases
     entering_cues: Phrases
     being_cues: Phrases
@@ -274,6 +274,11 @@ class StayRules(Section):
     def going_pattern(self) -> re.Pattern[str]:
         """Finds what one does to get to a place."""
         return phrase_pattern(self.going_cues)
+
+    @cached_property
+    def goal_ending(self) -> re.Pattern[str]:
+        """Finds, right before a place, that going leads there."""
+        return ending_pattern(self.goal_cues)
 
     @cached_property
     def acting_pattern(self) -> re.Pattern[str]:

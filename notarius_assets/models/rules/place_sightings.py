@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from notarius_assets.campaign import CampaignReferences
 from notarius_assets.identity import comparison_name
@@ -124,26 +125,37 @@ def _parts(keys: tuple[str, ...], rules: Ruleset) -> list[tuple[str, ...]]:
 def _shared_out(
     found: Sequence[PlaceSighting], registry: Sequence[Mapping[str, str]]
 ) -> dict[str, list[PlaceSighting]]:
-    """Give every sighting to one record.
-
-    Of records of one name the registry tells the order of first evidence: a record is open from where the records
-    before it in the registry have been seen, and a sighting belongs to the last open one.
-    """
+    """Give every sighting to one record: of records of one name to the last that is open by then."""
     bearers: defaultdict[str, list[int]] = defaultdict(list)
     for position, record in enumerate(registry):
         bearers[comparison_name(record["name"])].append(position)
-    first_seen: dict[int, int] = {}
-    for s in found:
-        if len(bearers[s.place]) == 1:
-            first_seen.setdefault(bearers[s.place][0], s.line)
-    opened: list[int] = []
-    latest = -1
-    for position in range(len(registry)):
-        latest = max(latest, first_seen.get(position, -1))
-        opened.append(latest)
+    opened = _opened(found, bearers, len(registry))
+    starts = {place: [opened[p] for p in positions] for place, positions in bearers.items()}
     out: dict[str, list[PlaceSighting]] = {}
-    for s in found:
-        positions = bearers[s.place]
-        at = bisect_right([opened[p] for p in positions], s.line) - 1
-        out.setdefault(registry[positions[max(0, at)]]["id"], []).append(s)
+    for sighting in found:
+        positions = bearers[sighting.place]
+        at = bisect_right(starts[sighting.place], sighting.line) - 1
+        out.setdefault(registry[positions[max(0, at)]]["id"], []).append(sighting)
+    return out
+
+
+def _opened(found: Sequence[PlaceSighting], bearers: Mapping[str, Sequence[int]], size: int) -> list[float]:
+    """Return from which line of the window on a sighting can be of the record at each position of the registry.
+
+    The registry is in the order of first evidence, so a record begins where those before it have begun, as far as
+    this window shows them by a name of their own; one behind a place not seen by the end of the window begins later.
+    """
+    first_seen: dict[int, int] = {}
+    for sighting in found:
+        if len(bearers[sighting.place]) == 1:
+            first_seen.setdefault(bearers[sighting.place][0], sighting.line)
+    alone = {positions[0] for positions in bearers.values() if len(positions) == 1}
+    frontier = max(first_seen, default=size)
+    out: list[float] = []
+    latest: float = -1
+    for position in range(size):
+        if position in alone and position > frontier:
+            latest = inf
+        latest = max(latest, first_seen.get(position, -1))
+        out.append(latest)
     return out

@@ -71,7 +71,7 @@ class Reader:
         if not here and self._unreal(lead):
             return MENTIONED
         if sighting.line in self.recap:
-            return self._retold(lead)
+            return MENTIONED if line.quoted(start) else self._retold(lead)
         if here:
             return VISITED
         if not line.by_dm:
@@ -124,14 +124,15 @@ class Reader:
         act = rules.acting_pattern.search(lead)
         if act and rules.entering_ending.search(near):
             return VISITED
+        leads_there = rules.goal_ending.search(near) is not None
         plan = rules.plan_pattern.search(lead)
         willing = plan and self._party(lead[: plan.end()], rules.party_subjects) is not False
-        if plan and willing and rules.going_pattern.search(lead, plan.start()):
+        if plan and willing and leads_there and rules.going_pattern.search(lead, plan.start()):
             return PLANNED
         party = self._party(lead, rules.party_subjects)
         if party and (rules.past_pattern.search(lead) or rules.recall_pattern.search(lead)):
             return RECALLED
-        return PLANNED if act and party else MENTIONED
+        return PLANNED if act and party and leads_there else MENTIONED
 
 
 def _to_preposition(lead: str) -> str:
