@@ -254,7 +254,7 @@ def test_the_vocabulary_stands_in_the_prompt_in_its_order(lane: Lane) -> None:
     assert tuple(re.findall(r"^- ([a-z_]+): ", text, re.M))[: len(lane.kinds)] == lane.kinds
 
 
-def _example(lane: Lane) -> tuple[tuple[Unit, ...], dict[str, Any], list[str]]:
+def _example(lane: Lane) -> tuple[tuple[Unit, ...], dict[str, Any], list[Any]]:
     """Return units, answer and registry of the example in the lane's task."""
     block = _between(Message("system", read_text("prompts", lane.prompts[1])), "example")
     spoken = [Unit(int(n), (who,), said) for n, who, said in re.findall(r"^\[(\d+)\] ([A-Z ]+): (.+)$", block, re.M)]
