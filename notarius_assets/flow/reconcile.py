@@ -15,9 +15,9 @@ from notarius_assets.pipeline import Pipeline
 from notarius_assets.prompting import reconciliation_of
 from notarius_assets.reconcile.assessment import assess
 from notarius_assets.reconcile.declared import Decision
-from notarius_assets.reconcile.merges import Merge, apply_declared, apply_groups
+from notarius_assets.reconcile.merges import DECLARED_APART, Merge, apply_declared, apply_groups
 from notarius_assets.reconcile.nodes import Node
-from notarius_assets.reconcile.request import ReconcileRequest, requests
+from notarius_assets.reconcile.request import ReconcileRequest, eligible, requests
 from notarius_assets.reconcile.response import ROOT
 from notarius_assets.transcripts.model import Unit
 from notarius_assets.validators.base import Finding, WindowState
@@ -25,12 +25,21 @@ from notarius_assets.validators.base import Finding, WindowState
 
 @dataclass(frozen=True)
 class Question:
-    """What a registry asks a proposer: the records-to-be, what was declared of them, the requests for the rest."""
+    """What a registry asks a proposer: the records-to-be, what was declared of them, the requests for the rest.
+
+    `eligible` counts the records-to-be that may be asked about.
+    """
 
     nodes: tuple[Node, ...]
     declared: tuple[Merge, ...]
     decisions: tuple[Decision, ...]
     requests: tuple[ReconcileRequest, ...]
+    eligible: int
+
+    @property
+    def alone(self) -> int:
+        """How many of them stand in no request, as a part of one is nothing to ask about."""
+        return self.eligible - sum(len(request.entries) for request in self.requests)
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,8 @@ def question_of(
     mine = tuple(d for d in pipeline.decisions if d.applies(lane.key, source_id))
     nodes, declared = apply_declared(reconciliation_of(lane).nodes(lane.merge(candidates)), mine)
     asked = requests(lane.key, source_id, nodes, units, pipeline.references)
-    return Question(tuple(nodes), tuple(declared), mine, tuple(asked))
+    count = len(eligible(nodes, source_id, units))
+    return Question(tuple(nodes), tuple(declared), mine, tuple(asked), count)
 
 
 def reconcile(lane: Lane, question: Question, model: Provider, watch: Watch) -> Reconciled:
@@ -85,9 +95,11 @@ def reconcile(lane: Lane, question: Question, model: Provider, watch: Watch) -> 
     merges = list(question.declared)
     warnings = _unfound(question)
     answers = list(zip(question.requests, model.propose(lane, question.requests, watch), strict=True))
-    if len(answers) > 1:
+    # of a set that was cut, the last part may be one candidate, about which there is nothing to ask
+    if len(answers) > 1 or (question.alone and question.eligible > 1):
         sizes = "+".join(str(len(r.entries)) for r in question.requests)
-        warnings.append(Finding("set_cut", detail=f"requests={len(answers)} candidates={sizes}"))
+        detail = f"requests={len(answers)} candidates={sizes or 0} alone={question.alone}"
+        warnings.append(Finding("set_cut", detail=detail))
     for request, proposal in answers:
         payload = proposal.answer.payload
         if payload is None:
@@ -99,12 +111,15 @@ def reconcile(lane: Lane, question: Question, model: Provider, watch: Watch) -> 
             warnings.append(Finding("no_usable_proposal", detail=f"request={request.number} reason=all_groups_refused"))
         nodes, made = apply_groups(nodes, request, payload, found, question.decisions, proposal.reasons)
         merges.extend(made)
-        refused = Counter(m.refused for m in made if m.refused)
+        # what the owner keeps apart is no fault of anybody; its row says so
+        refused = Counter(m.refused for m in made if m.refused and m.refused != DECLARED_APART)
         warnings.extend(
             Finding("groups_refused", detail=f"request={request.number} reason={reason} groups={count}")
             for reason, count in sorted(refused.items())
         )
-    return Reconciled(tuple(nodes), tuple(merges), tuple(warnings), tuple(answers))
+    holders = {atom: node for node in nodes for atom in node.atoms}
+    settled = tuple(merge.settled(holders) for merge in merges)
+    return Reconciled(tuple(nodes), settled, tuple(warnings), tuple(answers))
 
 
 def _unfound(question: Question) -> list[Finding]:

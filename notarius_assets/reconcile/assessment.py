@@ -55,9 +55,10 @@ def assess(proposal: Mapping[str, Any], request: ReconcileRequest) -> Assessment
     refused: list[RefusedGroup] = []
     shaped = [_shaped(group) for group in proposal[ROOT]]
     # every group counts, also one that is refused for something else: whose key it is, is in doubt
-    uses = Counter(key for group in shaped if group for key in set(group.members))
+    named = [_named(group) for group in proposal[ROOT]]
+    uses = Counter(key for keys in named for key in keys)
     for index, group in enumerate(shaped):
-        members = tuple(k for k in known if group and k in group.members)
+        members = tuple(k for k in known if k in named[index])
         reason = _problem(group, known) if group else "malformed_group"
         if reason is None and any(uses[key] > 1 for key in members):
             reason = "key_in_two_groups"
@@ -73,6 +74,12 @@ def _shaped(group: Any) -> DuplicateGroup | None:
         return DuplicateGroup.model_validate(group, strict=True)
     except ValidationError:
         return None
+
+
+def _named(group: Any) -> frozenset[str]:
+    """Return the keys that a group names, also one that has not the shape of a group."""
+    members = group.get("members") if isinstance(group, Mapping) else None
+    return frozenset(k for k in members if isinstance(k, str)) if isinstance(members, list) else frozenset()
 
 
 def _problem(group: DuplicateGroup, known: Mapping[str, Any]) -> str | None:

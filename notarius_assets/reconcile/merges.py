@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from notarius_assets.evidence import SourceRef
@@ -26,7 +26,10 @@ DECLARED_APART = "declared_apart"
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """One union: what was to be one record, by which rule, and whether it was made. `refused` is the code why not."""
+    """One union: what was to be one record, by which rule, and whether it was made. `refused` is the code why not.
+
+    `into` is the record-to-be that holds the members in the end; others may have joined it since, under another name.
+    """
 
     rule: str
     members: tuple[Node, ...]
@@ -34,6 +37,11 @@ class Merge:
     refused: str | None = None
     stated_in: int | None = None
     answer: str | None = None
+    into: Node | None = None
+
+    def settled(self, holders: Mapping[Node, Node]) -> Merge:
+        """Return it with the node in which it ended; `holders` maps nodes as proposed to what is left."""
+        return self if self.refused else replace(self, into=holders[self.members[0].atoms[0]])
 
     def as_json(self, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the JSON form; `records` are those of the registry it was made for."""
@@ -48,14 +56,12 @@ class Merge:
         }
 
     def _record_id(self, records: Sequence[Mapping[str, Any]]) -> str | None:
-        """Return the id of the record that holds the evidence of every member, under a name of one of them."""
-        if self.refused:
+        """Return the id of the record made of the node: name and earliest evidence are of no other record."""
+        if self.into is None:
             return None
-        evidence = {ref for member in self.members for ref in member.refs}
-        names = {atom.comparison for member in self.members for atom in member.atoms}
+        name, first = self.into.comparison, self.into.refs[0]
         for record in records:
-            held = {SourceRef(**r) for r in record["source_refs"]}
-            if evidence <= held and comparison_name(record["name"]) in names:
+            if SourceRef(**record["source_refs"][0]) == first and comparison_name(record["name"]) == name:
                 return str(record["id"])
         return None
 

@@ -27,7 +27,7 @@ WINDOW = 2
 LONGEST_RANGE = 12
 """Units of one range that are shown; of a longer one the first and the last half."""
 
-LONGEST_UNIT = 600
+LONGEST_UNIT = 1_200
 """Characters of one unit that are shown."""
 
 LISTED_REFS = 12
@@ -94,9 +94,8 @@ def requests(
     A set that is too large is cut in registry order; equal comparison names, and the forms of one declared name, stay
     together as long as a request holds them.
     """
-    eligible = in_registry_order([n for n in nodes if _is_eligible(n, source_id, len(units))])
     out: list[ReconcileRequest] = []
-    for part in _parts(eligible, units, _declared_name(campaign)):
+    for part in _parts(eligible(nodes, source_id, units), units, _declared_name(campaign)):
         if len(part) < 2:
             continue
         entries = tuple(Entry(f"c{n:03d}", node) for n, node in enumerate(in_registry_order(part), 1))
@@ -104,8 +103,13 @@ def requests(
     return out
 
 
+def eligible(nodes: Sequence[Node], source_id: str, units: tuple[Unit, ...]) -> list[Node]:
+    """Return the nodes that may be asked about, in registry order: those with a name and valid evidence."""
+    return in_registry_order([n for n in nodes if _is_eligible(n, source_id, len(units))])
+
+
 def _is_eligible(node: Node, source_id: str, units: int) -> bool:
-    return bool(node.comparison) and all(
+    return bool(node.comparison and node.refs) and all(
         r.source_id == source_id and 1 <= r.start_unit_id <= r.end_unit_id <= units for r in node.refs
     )
 

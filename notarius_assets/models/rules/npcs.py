@@ -29,10 +29,11 @@ def propose(request: WindowRequest, rules: Ruleset) -> dict[str, Any]:
     words = spans.vocabulary([*lines, *context], who, rules)
     declared = _declared(request, lines, words.seated)
     covered = {keys for known in request.campaign.npcs for form in known.forms if (keys := keys_of(form))}
+    nobody = _no_person(request)
     evidence = {
         key: e
         for key, e in names.gather(lines, spans.find(lines, words), words).items()
-        if not any(_within(key, known) for known in covered)
+        if key not in nobody and not any(_within(key, known) for known in covered)
     }
     people = unify(names.accepted(evidence, rules.people), evidence, rules)
     found: dict[str, set[int]] = {name: set(at) for name, at in declared.items()}
@@ -56,6 +57,12 @@ def _titled(found: Mapping[str, set[int]], rules: Ruleset) -> dict[str, str]:
         if title and title[0] in rules.table.titles:
             bearers.setdefault(title[0], []).append(name)
     return {title: names[0] for title, names in bearers.items() if len(names) == 1}
+
+
+def _no_person(request: WindowRequest) -> set[tuple[str, ...]]:
+    """Return what the campaign declares to be a place, or a word of its own."""
+    places = (form for known in request.campaign.locations for form in known.forms)
+    return {keys_of(text) for text in (*places, *request.campaign.glossary)}
 
 
 def _within(key: Sequence[str], known: Sequence[str]) -> bool:

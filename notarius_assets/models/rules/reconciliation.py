@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -57,8 +59,10 @@ def is_proper(name: str, rules: Ruleset) -> bool:
 
 
 def _declared(request: ReconcileRequest, known: Sequence[KnownName], rules: Ruleset) -> Iterator[_Link]:
+    # a form that two names are known by tells nobody which of them is meant
+    borne = Counter(form for entry in known for form in {comparison_name(f) for f in entry.forms})
     for entry in known:
-        forms = {comparison_name(form) for form in entry.forms}
+        forms = {form for f in entry.forms if borne[form := comparison_name(f)] == 1}
         found = [e for e in request.entries if e.node.comparison in forms]
         # a label that several candidates bear may be several of them
         sure = [e for e in found if is_proper(e.node.name, rules) or _is_only_one(e, found)]
@@ -74,20 +78,16 @@ def _is_only_one(entry: Entry, among: Sequence[Entry]) -> bool:
 
 def _same_name(request: ReconcileRequest, rules: Ruleset) -> Iterator[_Link]:
     others = rules.unions.other_pattern
+    of_two = [unit.unit_id for unit in request.units if others.search(lower(fold(unit.text)))]
     named: dict[str, Entry] = {}
     for entry in request.entries:
         if not is_proper(entry.node.name, rules):
             continue
-        if any(others.search(lower(fold(unit.text))) for unit in _cited(entry, request.units)):
+        if any(bisect_left(of_two, r.start_unit_id) < bisect_right(of_two, r.end_unit_id) for r in entry.node.refs):
             continue
         first = named.setdefault(entry.node.comparison, entry)
         if first is not entry:
             yield _Link(first.key, entry.key, Reason(PROPER_NAME))
-
-
-def _cited(entry: Entry, units: Sequence[Unit]) -> Iterator[Unit]:
-    for ref in entry.node.refs:
-        yield from units[ref.start_unit_id - 1 : ref.end_unit_id]
 
 
 def _stated(request: ReconcileRequest, rules: Ruleset) -> Iterator[_Link]:

@@ -49,19 +49,20 @@ class UnionRules(Section):
                 (
                     re.compile(rf"(?:^|(?<=\W)){_words(before)}{_OPEN}\Z" if before else r"\Z"),
                     re.compile(rf"{_CLOSE}{_words(between)}{_OPEN}"),
-                    re.compile(rf"{_CLOSE}{_words(after)}(?!\w)"),
+                    # what is somebody's is not called as he is
+                    re.compile(rf"{_CLOSE}{_words(after)}(?!'?\w)"),
                 )
             )
         return tuple(found)
 
     def states(self, text: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
         """Tell whether a folded lower-case text states that the names at these two places are of one."""
-        lead, between, rest = text[: first[0]], text[first[1] : second[0]], text[second[1] :]
-        if self._denial.search(lead[-_REACH:]) or self._denial.search(between):
+        lead, between = text[max(0, first[0] - _REACH) : first[0]], text[first[1] : second[0]]
+        if self._denial.search(lead) or self._denial.search(between):
             return False
-        return any(b.fullmatch(between) and a.search(lead[-_REACH:]) and c.match(rest) for a, b, c in self._patterns)
+        return any(b.fullmatch(between) and a.search(lead) and c.match(text, second[1]) for a, b, c in self._patterns)
 
 
 def _words(text: str) -> str:
     """Return a pattern for a piece of a statement; commas may be left out."""
-    return re.escape(text.casefold()).replace(r"\{who\}", _WHO).replace(",", ",?").replace(r"\ ", " ")
+    return re.escape(text.casefold()).replace(",", ",?").replace(r"\ ", " ").replace(r"\{who\}", _WHO)
