@@ -19,8 +19,9 @@ SELECT s.session, s.units, s.chunks,
   count(i.kind) AS interactions,
   count(*) FILTER (i.kind = 'dialogue') AS dialogue,
   count(*) FILTER (i.kind IN ('combat_ally', 'combat_opponent')) AS combat,
-  count(*) FILTER (i.kind = 'noncombat_presence') AS presence,
-  count(*) FILTER (i.kind = 'mentioned') AS mentioned
+  (SELECT count(*) FROM locations AS l WHERE l.campaign = s.campaign AND l.session = s.session) AS places,
+  (SELECT count(*) FROM location_occurrences AS o WHERE o.campaign = s.campaign AND o.session = s.session
+    AND o.kind = 'visited') AS visits
 FROM sessions AS s
 LEFT JOIN npc_interactions AS i ON i.campaign = s.campaign AND i.session = s.session
 GROUP BY ALL
@@ -42,6 +43,7 @@ def demo(pipeline: Path) -> int:
     here = f"--pipeline {_shown(pipeline)}"
     out(f"The words that prove each record:  .venv/bin/notarius show session-02 {here}")
     out(f"An NPC's history in SQL:           .venv/bin/notarius query npc_timeline --npc Bursar {here}")
+    out(f"Where the party was, in order:     .venv/bin/notarius query places_visited {here}")
     out("The same in the Dagster UI:        make ui")
     out(f"Done in {time.monotonic() - started:.1f} s.")
     return code

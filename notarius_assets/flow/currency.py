@@ -157,7 +157,8 @@ class _Check:
         # What stops a step stands before it: a rejected registry leaves its consumers blocked, tried or not.
         stopped = next((t for t in upstream if self.bad.get(t) in _OF_ATTEMPT.values()), None)
         if stopped:
-            return TableStatus(table, SessionState.BLOCKED, (stopped,), f"{stopped} is {self.bad[stopped]}")
+            reason, step = f"{stopped} is {self.bad[stopped]}", f"correct {stopped}, then run again"
+            return TableStatus(table, SessionState.BLOCKED, (stopped,), reason, step)
         if latest is not None and latest.state in _OF_ATTEMPT:
             return self._not_accepted(table, latest)
         if entry is None:

@@ -23,6 +23,15 @@ from tests.docs.pages import DOCS, REFERENCE, before_subsections, blocks, named,
 
 PAGE = text(REFERENCE / "configuration.md")
 GOOD, BAD = PAGE.split("\n## Errors\n")
+FOUR_LANES = """\
+steps:
+  - name: registries
+    lanes: [{lane: dnd/npcs}, {lane: dnd/locations}]
+  - name: occurrences
+    lanes:
+      - {lane: dnd/npc-interactions, references: {npcs: dnd/npcs}}
+      - {lane: dnd/location-occurrences, references: {locations: dnd/locations}}
+"""
 HEAD = 'campaign: Fog Bells\ntranscripts: ["transcripts/*.txt"]\n'
 
 
@@ -99,10 +108,26 @@ def test_checks_that_cannot_be_left_out_are_listed() -> None:
     assert {key for key in (v.key for v in ALL) if f"`{key}`" in part} == required
 
 
+def test_what_each_lane_makes_is_listed() -> None:
+    listed = list(rows(section(PAGE, "### What each lane makes")))
+
+    assert [row[:3] for row in listed] == [
+        (f"`{lane.key}`", f"`{lane.artifact_kind}`", f"`{lane.export_name}`") for lane in BUILT_IN
+    ]
+    assert all(f"({lane.docs.replace('docs/', '../')})" in row[3] for lane, row in zip(BUILT_IN, listed, strict=True))
+
+
+def test_the_chains_of_the_lanes_are_listed() -> None:
+    assert list(rows(section(PAGE, "### Which checks may be listed"))) == [
+        (f"`{lane.key}`", *(", ".join(v.key for v in chain) for chain in (lane.extraction, lane.normalization)))
+        for lane in BUILT_IN
+    ]
+
+
 FILES = [block for language, block in blocks(GOOD) if language == "yaml"]
 PIECES = [
     (page.name, block)
-    for page in (DOCS / "quickstart.md", REFERENCE / "rules.md")
+    for page in (DOCS / "quickstart.md", REFERENCE / "rules.md", DOCS / "reconciliation.md", DOCS / "identity.md")
     for language, block in blocks(text(page))
     if language == "yaml"
 ]
@@ -117,7 +142,7 @@ def test_whole_examples_load(content: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("page", "content"), PIECES)
 def test_pieces_load_in_a_file(page: str, content: str, tmp_path: Path) -> None:
-    assert read(tmp_path, f"{HEAD}{content}{STEPS}").sessions(), page
+    assert read(tmp_path, f"{HEAD}{content}{FOUR_LANES}").sessions(), page
 
 
 def test_the_example_with_everything_has_every_section() -> None:

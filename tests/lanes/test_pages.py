@@ -23,11 +23,29 @@ from notarius_assets.lake.tables import CHUNKS_TABLE, UNITS_TABLE, candidates_ta
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.base import Lane
 from notarius_assets.lanes.codec import decode
-from notarius_assets.prompting import assemble
-from notarius_assets.references import MAX_REFERENCE_BYTES
+from notarius_assets.prompting import assemble, assemble_reconciliation
+from notarius_assets.reconcile.request import requests
+from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
 from notarius_assets.transcripts.model import Unit
-from notarius_assets.validators.base import Allow, Context, WindowState
-from tests.lanes.world import CAMPAIGN, CHUNKS, GOOD_RECORDS, REGISTRY, SOURCE, UNITS, ranges, refs, registries, window
+from notarius_assets.validators.base import Allow, Context, Level, Severity, WindowState
+from tests.lanes.world import (
+    CAMPAIGN,
+    CHUNKS,
+    GOOD_RECORDS,
+    INTERACTIONS,
+    LOCATIONS,
+    NPCS,
+    OCCURRENCES,
+    REGISTRY,
+    SAID,
+    SOURCE,
+    UNITS,
+    candidates,
+    ranges,
+    refs,
+    registries,
+    window,
+)
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDE = DOCS / "how-to" / "write-a-lane.md"
@@ -84,7 +102,7 @@ def test_every_field_is_documented_in_its_order(lane: Lane) -> None:
 def test_the_example_is_a_document_that_passes(lane: Lane) -> None:
     (example,) = blocks(page(lane), "json")
     records = decode(lane, example.encode(), "example")
-    units = tuple(Unit(n, (), "Old Marta") for n in range(1, 401))
+    units = tuple(Unit(n, (), SAID) for n in range(1, 401))
 
     context = Context(lane, SOURCE, units, {1: (1, 250), 2: (251, 400)}, registries=registries(lane))
     result = audit(lane.normalization, json.loads(example), context)
@@ -132,13 +150,43 @@ def test_every_requirement_is_met_by_a_line_of_the_request(lane: Lane) -> None:
     assert len({requirement for requirement, _ in rows}) == len(rows)
 
 
-def test_every_boundary_and_kind_has_its_requirement() -> None:
-    lane = BUILT_IN[1]
+@pytest.mark.parametrize("lane", [NPCS, LOCATIONS], ids=lambda lane: lane.table)
+def test_every_requirement_of_reconciliation_is_met_by_a_line_of_the_request(lane: Lane) -> None:
+    assert lane.reconciliation
+    nodes = lane.reconciliation.nodes(candidates(lane))
+    (request,) = requests(lane.key, SOURCE, nodes, UNITS, CAMPAIGN)
+    asked = {line for message in assemble_reconciliation(lane, request, 1) for line in message.text.split("\n")}
+    shared = (DOCS / "reconciliation.md").read_text(encoding="utf-8")
+
+    for rows in (table(page(lane), "Reconciliation prompt"), table(shared, "Prompt")):
+        assert len(rows) >= 8
+        assert [line for _, line in rows if code(line) not in asked] == []
+
+
+@pytest.mark.parametrize(
+    ("lane", "precedence", "boundaries"), [(INTERACTIONS, 4, 4), (OCCURRENCES, 3, 0)], ids=["interactions", "occurrences"]
+)
+def test_every_boundary_and_kind_has_its_requirement(lane: Lane, precedence: int, boundaries: int) -> None:
     requirements = [row[0] for row in table(page(lane), "Prompt")]
 
     assert [r for r in requirements if r.startswith("Vocabulary: `")] == [f"Vocabulary: `{k}`" for k in lane.kinds]
-    assert len([r for r in requirements if r.startswith("Precedence: ")]) == 4
-    assert len([r for r in requirements if r.startswith("Boundary: ")]) == 4
+    assert len([r for r in requirements if r.startswith("Precedence: ")]) == precedence
+    assert len([r for r in requirements if r.startswith("Boundary: ")]) == boundaries
+
+
+@lanes
+def test_the_reasons_for_rejecting_a_candidate_are_the_codes_of_the_record_rules(lane: Lane) -> None:
+    by_rule: dict[str, set[str]] = {}
+    for codes, rule, _ in table(page(lane), "Why a candidate is rejected"):
+        by_rule.setdefault(code(rule), set()).update(re.findall(r"`([^`]+)`", codes))
+
+    rules = [v.key for v in lane.extraction if v.severity is Severity.ERROR and v.level is Level.RECORD]
+    assert list(by_rule) == rules
+    assert ("unknown_kind" in by_rule["shape"]) == bool(lane.kinds)
+    for slot in lane.slots:
+        unknown = [{"location_id": i, "name": "Nobody"} for i in ("0", "1")]
+        known = Registry([{"id": "1", "name": "Somebody"}], "")
+        assert by_rule["reference_membership"] == {slot.find(record, known) for record in unknown}
 
 
 @pytest.fixture
@@ -177,6 +225,8 @@ def history() -> duckdb.DuckDBPyConnection:
 EXPECTED = {
     "npcs": [0, 4],
     "npc_interactions": [4, 1],
+    "locations": [1, 3],
+    "location_occurrences": [1, 3],
 }
 """Rows that the two queries of each page give here."""
 
@@ -188,7 +238,9 @@ def test_the_queries_run_and_their_order_is_total(lane: Lane, history: duckdb.Du
 
     assert [len(rows) for rows in found] == EXPECTED[lane.table]
     assert all("ORDER BY" in q for q in queries)
-    for view in re.findall(r"`(npc\w*)` \(a row", page(lane)):
+    views = re.findall(r"`(\w+)` \(a\s+row", page(lane))
+    assert len(views) == 2
+    for view in views:
         assert history.execute(f"SELECT count(*) FROM {view}").fetchall()[0][0] > 0
 
 

@@ -97,7 +97,8 @@ def _stated(request: ReconcileRequest, rules: Ruleset) -> Iterator[_Link]:
     if len(named) < 2:
         return
     longest_first = sorted(named, key=lambda n: (-len(n), n))
-    names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    # a name inside a hyphenated one is another name
+    names = re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(map(re.escape, longest_first))})(?!-?\w)")
     for unit in request.units:
         text = lower(fold(unit.text))
         hits = list(names.finditer(text))
