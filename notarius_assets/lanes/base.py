@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from notarius_assets.evidence import EvidenceLine, SourceRef, canonical, project
+from notarius_assets.identity import comparison_name
 from notarius_assets.models.rules.ruleset import Ruleset
 from notarius_assets.models.window import WindowRequest
 from notarius_assets.reconcile.nodes import Node
@@ -141,6 +142,11 @@ class Lane:
     def project(self, record: Mapping[str, Any], units: Sequence[Unit], context: int = 2) -> list[EvidenceLine]:
         """Return the words that prove a record, with the units around them."""
         return project([SourceRef(**r) for r in record["source_refs"]], units, context)
+
+
+def registry_order(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the order of a registry: earliest evidence, comparison name, id."""
+    return (refs_key(record)[0], comparison_name(record["name"]), record["id"])
 
 
 def refs_key(record: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:

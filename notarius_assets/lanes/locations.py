@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from notarius_assets.evidence import SourceRef, canonical
-from notarius_assets.identity import comparison_name, location_id
-from notarius_assets.lanes.base import Candidate, Lane, Profile, Reconciliation, Record, refs_key
+from notarius_assets.identity import location_id
+from notarius_assets.lanes.base import Candidate, Lane, Profile, Reconciliation, Record, registry_order
 from notarius_assets.lanes.records import LocationCandidate, LocationRecord, LocationResponse
 from notarius_assets.models.rules import locations as rules
 from notarius_assets.models.rules import reconciliation as proposer
@@ -44,7 +44,7 @@ def records(left: Sequence[Node], source_id: str) -> tuple[list[Record], list[Fi
         made.append(record)
         if len(group) > 1:
             united.append((record, len(group)))
-    ordered = sorted(made, key=order_key)
+    ordered = sorted(made, key=registry_order)
     findings = [Finding("same_anchor_united", ordered.index(record), f"members={count}") for record, count in united]
     return ordered, findings
 
@@ -57,11 +57,6 @@ def _record(node: Node, source_id: str) -> Record:
 def normalize(candidates: Sequence[Candidate], source_id: str, registries: Mapping[str, Registry]) -> list[Record]:
     """Make records of candidates by the identity rules alone."""
     return records(nodes(candidates), source_id)[0]
-
-
-def order_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Earliest evidence, comparison name, id."""
-    return (refs_key(record)[0], comparison_name(record["name"]), record["id"])
 
 
 def derive(record: Mapping[str, Any], source_id: str) -> str | None:
@@ -86,7 +81,7 @@ LANE = Lane(
     response=LocationResponse,
     response_item=LocationCandidate,
     normalize=normalize,
-    order_key=order_key,
+    order_key=registry_order,
     derive_id=derive,
     candidates_have_ids=True,
     reconciliation=Reconciliation(

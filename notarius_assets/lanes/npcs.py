@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from notarius_assets.identity import comparison_name, npc_id
-from notarius_assets.lanes.base import Candidate, Lane, Profile, Reconciliation, Record, refs_key
+from notarius_assets.identity import npc_id
+from notarius_assets.lanes.base import Candidate, Lane, Profile, Reconciliation, Record, registry_order
 from notarius_assets.lanes.records import NpcCandidate, NpcRecord, NpcResponse
 from notarius_assets.models.rules import npcs as rules
 from notarius_assets.models.rules import reconciliation as proposer
@@ -40,17 +40,12 @@ def records(left: Sequence[Node], source_id: str) -> tuple[list[Record], list[Fi
     made: list[Record] = [
         {"id": npc_id(n.name, source_id), "name": n.name, "source_refs": [r.as_json() for r in n.refs]} for n in left
     ]
-    return sorted(made, key=order_key), []
+    return sorted(made, key=registry_order), []
 
 
 def normalize(candidates: Sequence[Candidate], source_id: str, registries: Mapping[str, Registry]) -> list[Record]:
     """Make records of candidates by the identity rules alone."""
     return records(nodes(candidates), source_id)[0]
-
-
-def order_key(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Earliest evidence, comparison name, id."""
-    return (refs_key(record)[0], comparison_name(record["name"]), record["id"])
 
 
 def _derive(record: Mapping[str, Any], source_id: str) -> str | None:
@@ -73,7 +68,7 @@ LANE = Lane(
     response=NpcResponse,
     response_item=NpcCandidate,
     normalize=normalize,
-    order_key=order_key,
+    order_key=registry_order,
     derive_id=_derive,
     reconciliation=Reconciliation(
         nodes=nodes,

@@ -49,18 +49,19 @@ class ReplayProvider:
     def propose(self, lane: Lane, requests: Sequence[ReconcileRequest], watch: Watch) -> Sequence[Proposal]:
         """Read what is kept, ask for the rest, and once more where no answer could be used."""
         settled: dict[int, WindowAnswer] = {}
+        begin: dict[int, int] = {}
         asks = {r.number: proposal_requests(lane, r, self.settings) for r in requests}
         for request in requests:
-            if found := self._usable(request, asks[request.number]):
+            begin[request.number], found = self._kept(request, asks[request.number])
+            if found:
                 settled[request.number] = found
         for ask in range(PROPOSAL_ASKS):
-            left = {r.number: asks[r.number][ask] for r in requests if r.number not in settled}
-            kept = {n: found for n, asked in left.items() if (found := self._recorded(asked))}
-            ended = self.ask([asked for n, asked in left.items() if n not in kept], _Calls(watch))
+            left = {r.number: asks[r.number][ask] for r in requests if r.number not in settled and ask >= begin[r.number]}
+            ended = self.ask(list({asked.fingerprint: asked for asked in left.values()}.values()), _Calls(watch))
             last = ask == PROPOSAL_ASKS - 1
             for request in requests:
                 if request.number in left:
-                    answer = kept.get(request.number) or ended[left[request.number].fingerprint]
+                    answer = ended[left[request.number].fingerprint]
                     if last or not _to_ask_again(answer, request):
                         settled[request.number] = answer
         for request in requests:
@@ -73,14 +74,20 @@ class ReplayProvider:
         Where all were made and none could be used, that is the last.
         """
         asks = proposal_requests(lane, request, self.settings)
-        kept = [(asked, self._recorded(asked)) for asked in asks]
-        usable = (asked for asked, found in kept if found and not _to_ask_again(found, request))
-        unmade = (asked for asked, found in kept if not found)
-        return next(usable, None) or next(unmade, asks[-1])
+        return asks[self._kept(request, asks)[0]]
 
-    def _usable(self, request: ReconcileRequest, asks: Sequence[ModelRequest]) -> WindowAnswer | None:
-        kept = (self._recorded(asked) for asked in asks)
-        return next((found for found in kept if found and not _to_ask_again(found, request)), None)
+    def _kept(self, request: ReconcileRequest, asks: Sequence[ModelRequest]) -> tuple[int, WindowAnswer | None]:
+        """Return the kept answer to use with its place among the asks, or the place of the ask to begin with.
+
+        An ask that is kept and could not be used tells that those before it could not be, whether they are kept or not.
+        """
+        begin = 0
+        for n, asked in enumerate(asks):
+            found = self._recorded(asked)
+            if found and (n == len(asks) - 1 or not _to_ask_again(found, request)):
+                return n, found
+            begin = n + 1 if found else begin
+        return begin, None
 
     def ask(self, requests: Sequence[ModelRequest], watch: Watch) -> dict[str, WindowAnswer]:
         """End the windows that have no recording; by fingerprint."""

@@ -11,15 +11,18 @@ import dagster as dg
 import pytest
 
 import notarius_assets
+from notarius_assets.flow.reconcile import Reconciled
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.orchestration import checks
 from notarius_assets.orchestration.build import definitions
 from notarius_assets.orchestration.names import LAUNCHER_TAG
+from notarius_assets.reconcile.merges import Merge
 from notarius_assets.references import Registry
 from notarius_assets.validators import ALL, shape
 from notarius_assets.validators.base import Boundary, Finding, Severity, Validator, Verdict
 from tests.conftest import CampaignFactory
 from tests.docs.pages import DOCS, REFERENCE, before_subsections, named, rows, section, text
+from tests.four_lanes import STEPS
 
 PAGE = text(REFERENCE / "assets-and-checks.md")
 PACKAGE = Path(notarius_assets.__file__).parent
@@ -27,7 +30,7 @@ PACKAGE = Path(notarius_assets.__file__).parent
 
 @pytest.fixture
 def defs(campaign: CampaignFactory) -> dg.Definitions:
-    return definitions(campaign().open())
+    return definitions(campaign(steps=STEPS).open())
 
 
 def test_assets_with_their_groups(defs: dg.Definitions) -> None:
@@ -46,9 +49,9 @@ def where(validator: Validator) -> str:
     users = [lane for lane in BUILT_IN if validator in (*lane.extraction, *lane.normalization)]
     if len(users) == len(BUILT_IN):
         return "candidates" if at_extraction else "records"
-    short = {"npcs": ("NPC candidates", "`npcs`"), "npc_interactions": ("interaction candidates", "interactions")}
-    (lane,) = users
-    return short[lane.table][0 if at_extraction else 1]
+    one, many = ("NPC", "interaction", "place", "occurrence"), ("NPCs", "interactions", "places", "occurrences")
+    names = [(one if at_extraction else many)[BUILT_IN.index(lane)] for lane in users]
+    return " and ".join(names) + (" candidates" if at_extraction else "")
 
 
 def test_every_check_with_where_it_stands_and_how_it_shows() -> None:
@@ -83,8 +86,8 @@ def test_the_ui_shows_the_severity_that_the_page_says(validator: Validator) -> N
 
 
 def codes() -> Iterator[str]:
-    """Yield the codes in the validators' own text, and those of the lanes' reference slots."""
-    for path in (PACKAGE / "validators").glob("*.py"):
+    """Yield the codes in the validators' own text and the normalizers', and those of the lanes' reference slots."""
+    for path in (p for room in ("validators", "lanes", "flow", "reconcile") for p in (PACKAGE / room).glob("*.py")):
         for node in ast.walk(ast.parse(text(path))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
                 yield from constants(node.args[:1])
@@ -126,7 +129,7 @@ def test_jobs_and_sensors(defs: dg.Definitions) -> None:
 
 
 def test_pools(campaign: CampaignFactory) -> None:
-    graph = definitions(campaign(extra="model: {provider: replay}\n").open()).resolve_asset_graph()
+    graph = definitions(campaign(extra="model: {provider: replay}\n", steps=STEPS).open()).resolve_asset_graph()
     pools = {pool for key in graph.get_all_asset_keys() for pool in graph.get(key).pools or ()}
 
     assert set(named(section(PAGE, "## Pools"))) >= pools
@@ -142,3 +145,4 @@ def test_metadata_keys_are_listed() -> None:
     assert given <= set(named(part))
     for key in ("looked_at", "found", "findings", "database", "bytes", "dagster/column_schema", "dagster/table_name"):
         assert f"`{key}`" in part
+    assert set(Reconciled((), (Merge("declared", ()),)).notes) <= set(named(part))

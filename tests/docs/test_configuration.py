@@ -18,20 +18,11 @@ from notarius_assets.errors import ConfigurationError
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.pipeline_file import PipelineFile
 from notarius_assets.validators import ALL
-from tests.conftest import STEPS
 from tests.docs.pages import DOCS, REFERENCE, before_subsections, blocks, named, rows, section, text
+from tests.four_lanes import STEPS
 
 PAGE = text(REFERENCE / "configuration.md")
 GOOD, BAD = PAGE.split("\n## Errors\n")
-FOUR_LANES = """\
-steps:
-  - name: registries
-    lanes: [{lane: dnd/npcs}, {lane: dnd/locations}]
-  - name: occurrences
-    lanes:
-      - {lane: dnd/npc-interactions, references: {npcs: dnd/npcs}}
-      - {lane: dnd/location-occurrences, references: {locations: dnd/locations}}
-"""
 HEAD = 'campaign: Fog Bells\ntranscripts: ["transcripts/*.txt"]\n'
 
 
@@ -142,7 +133,7 @@ def test_whole_examples_load(content: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("page", "content"), PIECES)
 def test_pieces_load_in_a_file(page: str, content: str, tmp_path: Path) -> None:
-    assert read(tmp_path, f"{HEAD}{content}{FOUR_LANES}").sessions(), page
+    assert read(tmp_path, f"{HEAD}{content}{STEPS}").sessions(), page
 
 
 def test_the_example_with_everything_has_every_section() -> None:

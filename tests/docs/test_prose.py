@@ -18,12 +18,13 @@ from notarius_assets.lake.attempts import State
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.records import INTERACTION_KINDS
 from notarius_assets.models.recorded import ReplayProvider
-from notarius_assets.models.rules import npc_interactions, npcs, ruleset
+from notarius_assets.models.rules import ruleset
 from notarius_assets.models.window import WindowEnd
 from notarius_assets.pipeline import BoundLane
 from notarius_assets.transcripts import codes
 from tests.conftest import CampaignFactory
 from tests.docs.pages import DOCS, README, REFERENCE, REPOSITORY, blocks, every_page, named, rows, section, text
+from tests.four_lanes import STEPS
 
 INTERNALS = text(DOCS / "internals.md")
 RULES = text(REFERENCE / "rules.md")
@@ -46,20 +47,26 @@ def test_every_state_is_explained() -> None:
 
 
 def test_parts_of_the_fingerprints(campaign: CampaignFactory) -> None:
-    workspace = campaign().open()
+    workspace = campaign(steps=STEPS).open()
     tables = list(rows(section(INTERNALS, "## Fingerprints")))
     said = [set(re.findall(r"`([^`]+)`", row[1])) for row in tables]
     section_of = workspace.pipeline.file.model
     model = ReplayProvider(section_of.settings, workspace.answers, section_of.access)
     for bound in workspace.pipeline.lanes:
-        assert said[:5] == [
+        assert said[:4] == [
             set(fingerprints.units_code()),
             set(fingerprints.chunks_code(workspace.pipeline)),
             set(fingerprints.candidates_code(workspace.pipeline, bound, workspace.model)),
             set(fingerprints.candidates_code(workspace.pipeline, bound, model)),
-            set(fingerprints.lane_code(workspace.pipeline, bound, workspace.model)),
         ]
-    assert said[5:] == [
+        made = [set(fingerprints.lane_code(workspace.pipeline, bound, who)) for who in (workspace.model, model)]
+        assert (said[5:7] if bound.lane.reconciliation else [said[4]] * 2) == made
+    assert [re.findall(r"`([^`]+)`", row[0]) for row in tables[4:7]] == [
+        [b.lane.table for b in workspace.pipeline.lanes if not b.lane.reconciliation],
+        [],
+        [],
+    ]
+    assert said[7:] == [
         set(fingerprints.units_input("")),
         set(fingerprints.chunks_input("")),
         {"transcript_units", "reference <slot>"},
@@ -90,13 +97,12 @@ def test_rule_files_and_the_lanes_that_read_them() -> None:
     assert set(listed) == {p.name for p in folder.glob("*.yaml")} | {
         file for lists in ruleset._WORD_LISTS.values() for file in lists.values()
     }
-    for stem in {*npcs.RULE_FILES, *npc_interactions.RULE_FILES}:
-        readers = [
-            lane
-            for lane, files in (("dnd/npcs", npcs.RULE_FILES), ("dnd/npc-interactions", npc_interactions.RULE_FILES))
-            if stem in files
-        ]
-        assert listed[f"{stem}.yaml"] == ("both lanes" if len(readers) == 2 else f"`{readers[0]}`")
+    for stem in (p.stem for p in folder.glob("*.yaml")):
+        readers = [f"`{lane.key}`" for lane in BUILT_IN if stem in lane.profile.rules]
+        said = ["all lanes"] if len(readers) == len(BUILT_IN) else readers
+        if any(stem in lane.reconciliation.rules for lane in BUILT_IN if lane.reconciliation):
+            said = [*said, "duplicates"]
+        assert listed[f"{stem}.yaml"] == ", ".join(said)
 
 
 def test_rule_keys_that_the_page_names_exist() -> None:
@@ -105,6 +111,9 @@ def test_rule_keys_that_the_page_names_exist() -> None:
         "common.yaml": ruleset.CommonRules,
         "npcs.yaml": ruleset.NpcRules,
         "npc_interactions.yaml": ruleset.InteractionRules,
+        "locations.yaml": ruleset.PlaceRules,
+        "location_occurrences.yaml": ruleset.StayRules,
+        "reconciliation.yaml": ruleset.UnionRules,
     }
     for row in rows(section(RULES, "### Keys you may want to edit")):
         keys = re.findall(r"`([^`]+)`", row[1])
@@ -133,7 +142,7 @@ def test_the_excerpt_is_what_the_example_gives(tmp_path: Path) -> None:
     source_id = f"{workspace.pipeline.campaign}/{session[1]}"
     for table in ("transcript_units", "transcript_chunks", *(t for b in workspace.pipeline.lanes for t in tables(b))):
         assert steps.run(workspace, table, source_id).accepted
-    lane = workspace.pipeline.lanes[-1].lane
+    lane = workspace.pipeline.bound("dnd/npc-interactions").lane
     manifest = workspace.store.manifest(source_id)
     records = records_of(lane, workspace.store.read(manifest.published[lane.table]))
     units = workspace.store.units(manifest.published["transcript_units"])
