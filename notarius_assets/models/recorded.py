@@ -56,7 +56,9 @@ class ReplayProvider:
             if found:
                 settled[request.number] = found
         for ask in range(PROPOSAL_ASKS):
-            left = {r.number: asks[r.number][ask] for r in requests if r.number not in settled and ask >= begin[r.number]}
+            left = {
+                r.number: asks[r.number][ask] for r in requests if r.number not in settled and ask >= begin[r.number]
+            }
             ended = self.ask(list({asked.fingerprint: asked for asked in left.values()}.values()), _Calls(watch))
             last = ask == PROPOSAL_ASKS - 1
             for request in requests:

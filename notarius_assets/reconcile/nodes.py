@@ -13,8 +13,8 @@ from notarius_assets.identity import comparison_name, display_name
 class Node:
     """One record-to-be: display name, evidence in canonical order, and where it was proposed first.
 
-    `order` is chunk and position, which break ties. `parts` are the nodes it was united from; none for one that stands
-    as it was proposed.
+    `order` is chunk and position, which break ties. `parts` are the nodes as proposed of which it was united, however
+    often; none for one that stands as it was proposed.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Node:
     @property
     def atoms(self) -> tuple[Node, ...]:
         """The nodes as proposed of which this one is made."""
-        return tuple(atom for part in self.parts for atom in part.atoms) if self.parts else (self,)
+        return self.parts or (self,)
 
     @property
     def comparison(self) -> str:
@@ -54,7 +54,9 @@ def unite(nodes: Sequence[Node], named: Node | None = None, *, keep_parts: bool 
     """
     first = min(nodes, key=lambda n: (n.refs[0], n.order))
     refs = canonical(ref for node in nodes for ref in node.refs)
-    return Node((named or first).name, refs, first.order, tuple(nodes) if keep_parts and len(nodes) > 1 else ())
+    # all on one level: decisions may chain without end
+    parts = tuple(atom for node in nodes for atom in node.atoms) if keep_parts and len(nodes) > 1 else ()
+    return Node((named or first).name, refs, first.order, parts)
 
 
 def in_registry_order(nodes: Sequence[Node]) -> list[Node]:

@@ -19,6 +19,8 @@ from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.records import INTERACTION_KINDS
 from notarius_assets.models.recorded import ReplayProvider
 from notarius_assets.models.rules import ruleset
+from notarius_assets.models.rules.place_rules import PlaceRules, StayRules
+from notarius_assets.models.rules.union_rules import UnionRules
 from notarius_assets.models.window import WindowEnd
 from notarius_assets.pipeline import BoundLane
 from notarius_assets.transcripts import codes
@@ -111,9 +113,9 @@ def test_rule_keys_that_the_page_names_exist() -> None:
         "common.yaml": ruleset.CommonRules,
         "npcs.yaml": ruleset.NpcRules,
         "npc_interactions.yaml": ruleset.InteractionRules,
-        "locations.yaml": ruleset.PlaceRules,
-        "location_occurrences.yaml": ruleset.StayRules,
-        "reconciliation.yaml": ruleset.UnionRules,
+        "locations.yaml": PlaceRules,
+        "location_occurrences.yaml": StayRules,
+        "reconciliation.yaml": UnionRules,
     }
     for row in rows(section(RULES, "### Keys you may want to edit")):
         keys = re.findall(r"`([^`]+)`", row[1])

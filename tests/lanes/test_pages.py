@@ -164,7 +164,9 @@ def test_every_requirement_of_reconciliation_is_met_by_a_line_of_the_request(lan
 
 
 @pytest.mark.parametrize(
-    ("lane", "precedence", "boundaries"), [(INTERACTIONS, 4, 4), (OCCURRENCES, 3, 0)], ids=["interactions", "occurrences"]
+    ("lane", "precedence", "boundaries"),
+    [(INTERACTIONS, 4, 4), (OCCURRENCES, 3, 0)],
+    ids=["interactions", "occurrences"],
 )
 def test_every_boundary_and_kind_has_its_requirement(lane: Lane, precedence: int, boundaries: int) -> None:
     requirements = [row[0] for row in table(page(lane), "Prompt")]

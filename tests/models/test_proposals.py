@@ -286,6 +286,28 @@ def test_three_unusable_proposals_that_were_read_are_not_paid_for_again(tmp_path
     assert state(campaign) == CURRENT
 
 
+def test_the_last_unusable_proposal_is_enough_to_know_that_all_were_made(tmp_path: Path) -> None:
+    ended, script, campaign = asked_for(tmp_path, replies.text("None."), ALL_BAD)
+    assert len(world.kept(campaign)) == 3, "the first could not be read"
+    assert notarius("prune", on=campaign).code == 0
+    assert registry(campaign).attempt.content_digest == ended.attempt.content_digest
+    change(campaign, "provider: anthropic", "provider: replay")
+    assert registry(campaign).attempt.content_digest == ended.attempt.content_digest
+    assert (len(script.asked), state(campaign)) == (3, CURRENT)
+
+
+def test_after_a_failure_it_goes_on_with_the_ask_that_failed(tmp_path: Path) -> None:
+    script = Duplicates(replies.text("None."), ALL_BAD, FAILING)
+    with ModelServer(script) as server, quick():
+        campaign = written(tmp_path, server.url)
+        registry(campaign)
+        assert state(campaign) == STALE
+        before = len(script.asked)
+        script.given = [replies.answer(UNITED)]
+        assert names(registry(campaign)) == TOGETHER
+    assert [again(a) for a in script.asked[before:]] == [3]
+
+
 def test_replay_without_a_recording_says_that_it_is_not_answered(tmp_path: Path) -> None:
     with ModelServer(Duplicates(FAILING)) as server, quick():
         campaign = written(tmp_path, server.url)

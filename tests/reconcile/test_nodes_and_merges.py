@@ -102,6 +102,10 @@ def test_atoms_are_those_that_were_proposed_however_often_they_were_united() -> 
     a, b, c = nodes(("a", 1), ("b", 2), ("c", 3))
     assert unite([unite([a, b]), c]).atoms == (a, b, c)
     assert unite([a, b], keep_parts=False).atoms == (unite([a, b], keep_parts=False),)
+    chained = a
+    for n in range(2000):
+        chained = unite([chained, node("link", 4, at=(2, n))])
+    assert (chained.name, len(chained.atoms)) == ("a", 2001), "however long the chain"
 
 
 def test_registry_order_is_earliest_evidence_then_name() -> None:

@@ -612,7 +612,7 @@ def test_a_registry_whose_file_was_edited_is_no_reference(made: Campaign) -> Non
 
 @BOTH
 def test_a_generated_registry_may_have_as_many_bytes_as_a_static_one(tmp_path: Path, slot: Slot) -> None:
-    """By its canonical JSON; one that has more waits like one that is not there, and no export of requests ends for it."""
+    """By its canonical JSON; one that has more is waited for like one that is not there."""
     one = {"session-01": "DM: Hm.\nANNA: Hm?\n"}
     c = write(tmp_path, stories=one, extra="model: {provider: replay}\n")
     lane = LOCATIONS if slot is PLACES else NPC_LANE
