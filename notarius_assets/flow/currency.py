@@ -129,7 +129,14 @@ def _lane(workspace: Workspace, check: _Check, bound: BoundLane, units_digest: s
     records = check.table(
         lane.table,
         fingerprints.lane_code(workspace.pipeline, bound, workspace.model),
-        fingerprints.lane_input(bound, units_digest, entry.content_digest if entry else "", registries),
+        fingerprints.lane_input(
+            workspace.pipeline,
+            bound,
+            manifest.source_id,
+            units_digest,
+            entry.content_digest if entry else "",
+            registries,
+        ),
         upstream=(*upstream, lane.candidates_table),
     )
     return [candidates, records]

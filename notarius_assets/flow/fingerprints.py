@@ -63,7 +63,7 @@ def _reconciliation(pipeline: Pipeline, lane: Lane, model: Provider) -> Parts:
     return {
         **model.reconciliation_parts(lane),
         "campaign": digest(pipeline.references.as_json()),
-        "decisions": digest([d.as_json() for d in pipeline.decisions if d.lane == lane.key]),
+        "decisions": digest([d.as_json() for d in pipeline.decisions if d.lane == lane.key and not d.session]),
     }
 
 
@@ -78,13 +78,21 @@ def candidates_input(bound: BoundLane, units_digest: str, registries: Mapping[st
 
 
 def lane_input(
-    bound: BoundLane, units_digest: str, candidates_digest: str, registries: Mapping[str, Registry]
+    pipeline: Pipeline,
+    bound: BoundLane,
+    source_id: str,
+    units_digest: str,
+    candidates_digest: str,
+    registries: Mapping[str, Registry],
 ) -> Parts:
-    """Inputs of a lane's table: units, candidates and bound registries."""
+    """Inputs of a lane's table: units, candidates, bound registries, and what is decided for this session alone."""
+    lane = bound.lane
+    own = [d.as_json() for d in pipeline.decisions if d.session and d.applies(lane.key, source_id)]
     return {
         UNITS: units_digest,
-        bound.lane.candidates_table: candidates_digest,
+        lane.candidates_table: candidates_digest,
         **_registry_parts(bound, registries),
+        **({"decisions of the session": digest(own)} if own else {}),
     }
 
 

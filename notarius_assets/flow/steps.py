@@ -289,11 +289,20 @@ def run_lane(workspace: Workspace, bound: BoundLane, source_id: str, run_id: str
         return trial.without_result(State.BLOCKED, error)
     candidates = candidates_of(lane, store.read(candidates_entry))
     artifact, found, used = _normalized(workspace, lane, candidates, source_id, inputs, run_id)
+    if found.unanswered and _was_reconciled(workspace, source_id, lane.table):
+        said = _unanswered(found.windows, "reconciliation")
+        ends = [window_json(w) for w in found.windows]
+        return Outcome(store.record(trial.ended(State.FAILED, None, windows=ends, notes=used, **said)))
     context = context_of(workspace, bound, source_id, inputs)
     warnings = (*found.warnings, *artifact.warnings)
     result = audit(bound.normalization, {lane.root: artifact.records}, replace(context, warnings=warnings))
     parts = fingerprints.lane_input(
-        bound, inputs.units_entry.content_digest, candidates_entry.content_digest, inputs.registries
+        workspace.pipeline,
+        bound,
+        source_id,
+        inputs.units_entry.content_digest,
+        candidates_entry.content_digest,
+        inputs.registries,
     )
     attempt = trial.ended(
         State.REJECTED if result.rejects else State.ACCEPTED,
@@ -348,19 +357,29 @@ def _why(
 ) -> dict[str, str]:
     if not reasons:
         return {}
-    unanswered = Counter((w.reason, w.advice) for w in windows if not w.answered and w.advice)
-    if unanswered and "coverage" in reasons:
-        # of several failures the most frequent one; `windows` has them all
-        (reason, advice), _ = min(unanswered.items(), key=lambda item: (-item[1], item[0]))
-        said, _, step = str(advice).partition(". Next: ")
-        codes = Counter(w.reason for w in windows if not w.answered)
-        listed = ", ".join(f"{count} {code}" for code, count in sorted(codes.items(), key=str))
-        ended = str(reason) if len(codes) == 1 else f"without an answer ({listed}); most often"
-        head = f"coverage: {sum(codes.values())} of {len(windows)} windows {ended}"
-        return {"reason": f"{head}: {said}", "next_step": step}
+    if "coverage" in reasons and any(w.advice for w in windows if not w.answered):
+        return _unanswered(windows, "coverage")
     found = [
         f"{v.validator.key} found {v.total} ({', '.join(sorted({f.code for f in v.findings}))})"
         for v in verdicts
         if v.rejects
     ]
     return {"reason": "; ".join(found), "next_step": f"notarius show {source_id.partition('/')[2]} prints the findings"}
+
+
+def _unanswered(windows: Sequence[WindowState], what: str) -> dict[str, str]:
+    """Say why windows have no answer: of several failures the most frequent one; `windows` has them all."""
+    advised = Counter((w.reason, w.advice) for w in windows if not w.answered and w.advice)
+    (reason, advice), _ = min(advised.items(), key=lambda item: (-item[1], item[0]))
+    said, _, step = str(advice).partition(". Next: ")
+    codes = Counter(w.reason for w in windows if not w.answered)
+    listed = ", ".join(f"{count} {code}" for code, count in sorted(codes.items(), key=str))
+    ended = str(reason) if len(codes) == 1 else f"without an answer ({listed}); most often"
+    return {"reason": f"{what}: {sum(codes.values())} of {len(windows)} windows {ended}: {said}", "next_step": step}
+
+
+def _was_reconciled(workspace: Workspace, source_id: str, table: str) -> bool:
+    """Tell whether a registry stands whose duplicates were asked for: one without would be a worse one in its place."""
+    made = workspace.store.accepted_attempt(source_id, table)
+    stands = workspace.store.manifest(source_id).accepted.get(table)
+    return bool(stands and made and not made.notes.get("reconciliation_unanswered"))

@@ -230,9 +230,10 @@ ONE_PLACE = "{lane: dnd/locations, session: session-01, one: [Greywater Mill, Co
 
 
 def test_a_decision_on_places(played: Table) -> None:
-    """It makes the registry of every session stale, and where it is about another session nothing follows."""
+    """One about a session makes the registry of that session alone stale."""
     decide(played, ONE_PLACE)
-    assert played.stale() == played.stale("session-02") == {LOCATIONS: {"decisions"}, **READS_LOCATIONS}
+    assert played.stale() == {LOCATIONS: {"decisions of the session"}, **READS_LOCATIONS}
+    assert played.stale("session-02") == {}
     before = documents(played.campaign)
     assert_made_current(played, {"dnd/location-occurrences": WINDOWS})
     after = documents(played.campaign)
@@ -263,20 +264,19 @@ def test_another_registry(played: Table) -> None:
 
 
 def test_duplicates_without_an_answer(played: Table, edit_prompt: Callable[[str], None]) -> None:
-    """A registry stands as its candidates are, is stale for that, and is not shown: what reads it has no answer."""
+    """A registry whose duplicates were asked for stays as it is, rather than give way to one that was not asked for."""
     before = documents(played.campaign)
     edit_prompt("shared/reconciliation.md")
     ended = {o.attempt.table: o.attempt.state for o in run_steps(played.campaign, "session-01")}
-    assert ended[LOCATIONS] == "accepted"
-    assert ended[OCCURRENCE_CANDIDATES] == "rejected"
+    assert ended[NPCS] == ended[LOCATIONS] == "failed"
+    assert ended[OCCURRENCE_CANDIDATES] == "blocked"
     assert documents(played.campaign) == before
     (found,) = json.loads(notarius("status", "session-01", "--json", on=played.campaign).out)["sessions"]
-    because = {t["table"]: t["because"] for t in found["tables"] if t["state"] == "stale"}
-    assert {t: set(b) - ABOVE for t, b in because.items()} == {
-        NPCS: {"reconciliation not answered"},
-        LOCATIONS: {"reconciliation not answered"},
-        **READS_NPCS,
-    }
+    states = {t["table"]: (t["state"], t["reason"]) for t in found["tables"]}
+    for table in (NPCS, LOCATIONS):
+        state, reason = states[table]
+        assert state == "failed"
+        assert reason.startswith("reconciliation: 1 of 1 windows no_recording")
     assert_made_current(played, {"dnd/npcs duplicates": 2, "dnd/locations duplicates": 2})
     assert documents(played.campaign) == before
 

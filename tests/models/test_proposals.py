@@ -240,6 +240,30 @@ def test_where_nobody_answers_the_registry_stands_is_stale_and_the_next_run_asks
     assert_whole(campaign)
 
 
+def test_a_registry_that_was_asked_about_does_not_give_way_to_one_that_was_not(tmp_path: Path) -> None:
+    script = Duplicates(replies.answer(UNITED))
+    with ModelServer(script) as server, quick():
+        campaign = written(tmp_path, server.url)
+        run_steps(campaign)
+        before = documents(campaign)
+        workspace = campaign.open()
+        (source_id,) = campaign.source_ids
+        for _, kept in workspace.answers.kept():
+            if "groups" in kept.read_text(encoding="utf-8"):
+                kept.unlink()
+        script.given = [FAILING]
+        outcome = steps.run(workspace, "npcs", source_id)
+        assert (outcome.attempt.state, outcome.attempt.windows[0]["reason"]) == (State.FAILED, "server_error")
+        assert (outcome.attempt.reason or "").startswith("reconciliation: 1 of 1 windows server_error: ")
+        assert outcome.attempt.next_step
+        assert documents(campaign) == before
+        assert state(campaign)[0] is SessionState.FAILED
+        script.given = [replies.answer(UNITED)]
+        run_steps(campaign)
+    assert state(campaign) == CURRENT
+    assert documents(campaign) == before
+
+
 def test_a_union_that_comes_late_is_carried_through(tmp_path: Path) -> None:
     script = Duplicates(FAILING)
     with ModelServer(script) as server, quick():

@@ -54,8 +54,7 @@ def test_all_four_lanes_find_something_and_no_check_fails(example: Workspace) ->
 def test_an_alias_of_each_registry_is_one_record_and_a_proposal_is_refused(example: Workspace) -> None:
     rows = asked(
         example,
-        "SELECT session, table_name, outcome, rule, refused, name, [m.name for m in members] "
-        "FROM merges ORDER BY ALL",
+        "SELECT session, table_name, outcome, rule, refused, name, [m.name for m in members] FROM merges ORDER BY ALL",
     )
     united = {(s, t, name): set(members) for s, t, outcome, rule, _, name, members in rows if "stated_alias" in rule}
     assert united["session-02", "npcs", "Hesper Vale"] == {"the Grey Widow", "Hesper Vale"}

@@ -67,7 +67,7 @@ def test_the_owner_says_otherwise(tmp_path: Path) -> None:
     before = documents(c)
     change(c, "gazetteer:\n", f"{DECISION}gazetteer:\n")
     stale = {t.table: t.because for t in status_of(c, "session-01").tables if t.because}
-    assert stale["npcs"] == ("decisions",)
+    assert stale["npcs"] == ("decisions of the session",)
     assert "locations" not in stale
     run_steps(c)
     assert ask(c, "SELECT name FROM npcs ORDER BY name") == [("Flourbeard",), ("Orrick Thane",), ("Wenna",)]

@@ -19,6 +19,7 @@ from notarius_assets.models.calls import Unwatched, Watch
 from notarius_assets.models.provider import Proposal, RulesProvider
 from notarius_assets.models.window import AnsweredBy, WindowAnswer, WindowEnd
 from notarius_assets.reconcile.declared import Decision
+from notarius_assets.reconcile.lineage import members
 from notarius_assets.reconcile.merges import MAX_ANSWER_CHARACTERS, Merge, apply_declared, apply_groups
 from notarius_assets.reconcile.nodes import Node, in_registry_order, unite
 from notarius_assets.reconcile.request import ReconcileRequest, eligible
@@ -347,6 +348,9 @@ def test_the_order_of_arrival_never_matters(lane: Lane, found: list[Candidate], 
     assert {SourceRef(**ref) for r in records for ref in r["source_refs"]} == evidence, "none is lost, none is made up"
     for row in rows(first, lane):
         assert (row["record_id"] in ids) is (row["refused"] is None)
+    proposed = [n for c in found for n in how(lane).nodes([c])]
+    became = members(proposed, rows(first, lane), one_a_name=how(lane).one_a_name)
+    assert len(became) == len(records), "read back from the rows alone"
 
 
 def test_the_order_of_groups_changes_no_record() -> None:
