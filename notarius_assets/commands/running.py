@@ -14,6 +14,7 @@ from notarius_assets.commands.terminal import counted, json_out, note, out, tabl
 from notarius_assets.errors import ConfigurationError, NotariusError
 from notarius_assets.flow.currency import SessionState, SessionStatus, statuses
 from notarius_assets.flow.pending import planned
+from notarius_assets.flow.reconcile import of_no_session
 from notarius_assets.flow.speakers import unheard
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake import history
@@ -60,7 +61,7 @@ def run(workspace: Workspace, names: Sequence[str], *, force: bool, dry_run: boo
             following.say_totals()
         _last_lines(done, len(ran), time.monotonic() - started, quiet)
         following.warn()
-        _warn_of_speakers(workspace)
+        _warn_of_declared(workspace)
     if interrupted:
         note("notarius: interrupted; what was accepted stays, run again to go on")
         return 130
@@ -151,9 +152,11 @@ def _last_lines(done: Sequence[SessionStatus], ran: int, seconds: float, quiet: 
         out(f"{session.source_id}: {session.state}: {worst.table}: {reason}{step}")
 
 
-def _warn_of_speakers(workspace: Workspace) -> None:
+def _warn_of_declared(workspace: Workspace) -> None:
     for line in unheard(workspace):
         note(f"notarius: {line}. Next: correct `speakers:` in {workspace.pipeline.path.name}")
+    for line in of_no_session(workspace):
+        note(f"notarius: {line}. Next: correct `reconciliation:` in {workspace.pipeline.path.name}")
 
 
 def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> int:
@@ -171,7 +174,7 @@ def show_status(workspace: Workspace, names: Sequence[str], as_json: bool) -> in
             why = f"{why}; {held}" if why else held
         rows.append((session.source_id, str(session.state), worst.table if worst else "", why))
     table(("session", "state", "table", "why"), rows)
-    _warn_of_speakers(workspace)
+    _warn_of_declared(workspace)
     orphans = _without_transcript(workspace)
     if orphans and not names:
         out(f"{counted(len(orphans), 'session')} in the lake without a transcript: {', '.join(orphans)}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from notarius_assets.flow.extract import state_of
+from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lanes.base import Candidate, Lane
 from notarius_assets.models.calls import Watch
 from notarius_assets.models.provider import Proposal, Provider
@@ -94,6 +95,9 @@ def reconcile(lane: Lane, question: Question, model: Provider, watch: Watch) -> 
     nodes: list[Node] = list(question.nodes)
     merges = list(question.declared)
     warnings = _unfound(question)
+    contradicted = sum(m.refused is not None for m in question.declared)
+    if contradicted:
+        warnings.append(Finding("decisions_contradict", detail=f"unions={contradicted}"))
     answers = list(zip(question.requests, model.propose(lane, question.requests, watch), strict=True))
     # of a set that was cut, the last part may be one candidate, about which there is nothing to ask
     if len(answers) > 1 or (question.alone and question.eligible > 1):
@@ -132,3 +136,10 @@ def _unfound(question: Question) -> list[Finding]:
         for at, form in enumerate(decision.forms)
         if not any(form.fits(atom) for atom in atoms)
     ]
+
+
+def of_no_session(workspace: Workspace) -> list[str]:
+    """Return a line for each decision about a session that there is none of."""
+    slugs = {session.slug for session in workspace.pipeline.sessions()}
+    named = {d.session for d in workspace.pipeline.decisions if d.session}
+    return [f"a decision of `reconciliation:` names session {name!r}, which is none" for name in sorted(named - slugs)]

@@ -67,11 +67,16 @@ class Merge:
 
 
 def apply_declared(nodes: Sequence[Node], decisions: Sequence[Decision]) -> tuple[list[Node], list[Merge]]:
-    """Unite what is declared to be one; the first name that is found stands."""
+    """Unite what is declared to be one; the first name that is found stands.
+
+    Where another decision keeps two of them apart, they stay apart, and the row says so.
+    """
     left, merges = list(nodes), []
     for decision in decisions:
         members = decision.members(left) if decision.are_one else []
-        if len(members) > 1:
+        if len(members) > 1 and apart(members, decisions):
+            merges.append(Merge(DECLARED, tuple(members), None, DECLARED_APART))
+        elif len(members) > 1:
             made = unite(members, members[0])
             left = [n for n in left if n not in members] + [made]
             merges.append(Merge(DECLARED, tuple(members), made.name))

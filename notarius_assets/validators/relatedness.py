@@ -30,7 +30,7 @@ def is_named(forms: Iterable[str], texts: Iterable[str]) -> bool:
 def _forms(name: str, campaign: CampaignReferences) -> Iterator[str]:
     wanted = comparison_name(name)
     yield name
-    for known in campaign.npcs:
+    for known in (*campaign.npcs, *campaign.locations):
         if any(comparison_name(form) == wanted for form in known.forms):
             yield from known.forms
 

@@ -2,13 +2,13 @@
 -- columns:
 --   campaign: slug of the campaign
 --   session: slug of the session
---   table_name: the candidates table that was to be made
+--   table_name: the table that was to be made
 --   step: number of the step that called, per table and session, from 1
 --   call: number of the call in its step, from 1, as they ended
 --   lane: the lane that asked
---   chunk_id: the chunk that was asked about
+--   chunk_id: the chunk that was asked about; empty where duplicates of a registry were asked for
 --   fingerprint: SHA-256 of what was asked; windows has it too
---   ask: 1, or 2 where an unreadable answer was asked for again
+--   ask: from 1; higher where the answer before could not be used
 --   attempt: number of the try at this ask, from 1
 --   model: the model that was asked
 --   prompts: SHA-256 over the prompt texts of the lane

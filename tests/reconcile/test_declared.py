@@ -226,3 +226,13 @@ def test_what_can_not_be_is_refused_at_load_with_file_and_line(
 )
 def test_what_does_not_contradict_is_taken(entries: list[str], tmp_path: Path) -> None:
     assert len(written(tmp_path, *entries).decisions) == len(entries)
+
+
+def test_what_shows_to_contradict_only_in_a_session_stays_apart_and_is_told() -> None:
+    """One with a name, the other with units, or through a third record: no key of the file alone tells."""
+    decisions = (together("Mara", "Tamara"), together("Tamara", "King"), separate(("Mara", 1), ("King", 3)))
+
+    left, merges = apply_declared([MARA, TAMARA, KING], decisions)
+
+    assert sorted(n.name for n in left) == ["King", "Mara"]
+    assert [(m.rule, m.refused) for m in merges] == [("declared", None), ("declared", "declared_apart")]
