@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 _INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD))
@@ -27,6 +28,7 @@ def display_name(name: str) -> str:
     return " ".join(name.translate(_INVISIBLE).split())
 
 
+@lru_cache(maxsize=1 << 16)
 def comparison_name(name: str) -> str:
     """Return the form under which names are equal; empty when the name is blank."""
     folded = display_name(name).translate(_APOSTROPHES)

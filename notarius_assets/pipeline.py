@@ -141,7 +141,7 @@ def _decisions(lines: Lines, file: PipelineFile, lanes: Sequence[BoundLane]) -> 
                 f"{at('apart')}: {section.lane!r} has one record a name, so one name can't be kept apart from itself",
                 next_step="name different names, or remove it",
             )
-        decisions.append(Decision(section.lane, section.forms, section.one is not None, section.session))
+        decisions.append(Decision(section.lane, section.forms, section.one is not None, section.session, n))
     for n, one in enumerate(decisions):
         if one.are_one and any(_contradicts(one, other) for other in decisions):
             raise ConfigurationError(

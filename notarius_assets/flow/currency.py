@@ -173,7 +173,8 @@ class _Check:
         stale_above = tuple(t for t in upstream if t in self.bad)
         because = (*_differing(entry, code, inputs), *_unrecorded(entry, latest), *_unanswered(latest), *stale_above)
         if because:
-            return TableStatus(table, SessionState.STALE, tuple(dict.fromkeys(because)))
+            again = "run again; with replay, have the duplicates answered first" if _unanswered(latest) else None
+            return TableStatus(table, SessionState.STALE, tuple(dict.fromkeys(because)), next_step=again)
         if not (self.workspace.store.root / entry.file).exists():
             return TableStatus(table, SessionState.STALE, ("file is gone",))
         return TableStatus(table, SessionState.CURRENT)

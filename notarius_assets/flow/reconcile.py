@@ -130,8 +130,8 @@ def _unfound(question: Question) -> list[Finding]:
     """Warn of decisions about this very session that name nobody in it."""
     atoms = [atom for node in question.nodes for atom in node.atoms]
     return [
-        Finding("declared_record_not_found", detail=f"decision={n} form={at}")
-        for n, decision in enumerate(question.decisions)
+        Finding("declared_record_not_found", detail=f"reconciliation={decision.entry} form={at}")
+        for decision in question.decisions
         if decision.session
         for at, form in enumerate(decision.forms)
         if not any(form.fits(atom) for atom in atoms)

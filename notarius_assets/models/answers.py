@@ -31,6 +31,10 @@ class Answer:
     usage: Usage = NOTHING_USED
 
 
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
 class Answers:
     """The answer cache below one folder, shared by every run, session and process of a home."""
 
@@ -44,7 +48,7 @@ class Answers:
     def get(self, fingerprint: str, root: str) -> Answer | None:
         """Return a kept answer; None where there is none, or where somebody has damaged the file."""
         try:
-            found = json.loads(self.path(fingerprint).read_bytes())
+            found = json.loads(self.path(fingerprint).read_bytes(), parse_constant=_refuse)
             payload = found["payload"]
             used = found.get("usage") or {}
             usage = Usage(*(used.get(f.name) or 0 for f in fields(Usage)))

@@ -25,12 +25,13 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One entry of the pipeline file's `reconciliation`. `session` None means every session."""
+    """One entry of the pipeline file's `reconciliation`, the number `entry` from 0; `session` None is every session."""
 
     lane: str
     forms: tuple[Form, ...]
     are_one: bool
     session: str | None = None
+    entry: int = 0
 
     def applies(self, lane: str, source_id: str) -> bool:
         """Tell whether it is about this lane and session."""

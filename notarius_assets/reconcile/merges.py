@@ -101,15 +101,22 @@ def apply_groups(
     for group in sorted(groups, key=lambda g: g.index):
         why = reasons[group.index] if by_rules else Reason(PROPOSED)
         members = tuple(request.by_key[key] for key in group.members)
-        kept_apart = DECLARED_APART if apart(members, decisions) else None
-        refused = group.reason if isinstance(group, RefusedGroup) else kept_apart
-        if refused or isinstance(group, RefusedGroup):
+        refused: str | None = None
+        if isinstance(group, RefusedGroup):
+            refused = group.reason
+        else:
+            made = unite(members, request.by_key[group.canonical])
+            others = [n for n in left if n not in members]
+            # who would be one with it by name and first evidence is in the group too
+            twins = [n for n in others if (n.comparison, n.refs[0]) == (made.comparison, made.refs[0])]
+            if apart((*members, *twins), decisions):
+                refused = DECLARED_APART
+            else:
+                left = [*others, made]
+                merges.append(Merge(why.rule, members, made.name, None, why.unit_id))
+        if refused:
             answer = compact_json_bounded(proposal[ROOT][group.index])
             merges.append(Merge(why.rule, members, None, refused, why.unit_id, answer))
-            continue
-        made = unite(members, request.by_key[group.canonical])
-        left = [n for n in left if n not in members] + [made]
-        merges.append(Merge(why.rule, members, made.name, None, why.unit_id))
     return left, merges
 
 

@@ -24,10 +24,10 @@ SHOWN_REFS = 3
 WINDOW = 2
 """Units shown before and after each of them."""
 
-LONGEST_RANGE = 12
+LONGEST_RANGE = 6
 """Units of one range that are shown; of a longer one the first and the last half."""
 
-LONGEST_UNIT = 1_200
+LONGEST_UNIT = 900
 """Characters of one unit that are shown."""
 
 LISTED_REFS = 12

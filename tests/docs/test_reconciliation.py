@@ -30,9 +30,9 @@ def test_the_limits_are_the_code_s() -> None:
     assert f"at most {request.MAX_CANDIDATES} candidates and {request.MAX_CHARACTERS:,} characters" in ASKED
     assert f"around its first three ranges: {request.WINDOW} units before and after" in ASKED
     assert f"up to {request.LISTED_REFS} of its ranges" in ASKED
-    assert f"a range longer than {request.LONGEST_RANGE} units the first and the last six" in ASKED
+    assert f"a range longer than {request.LONGEST_RANGE} units the first and the last three" in ASKED
     assert f"a unit longer than {request.LONGEST_UNIT:,} characters" in ASKED
-    assert (request.SHOWN_REFS, request.LONGEST_RANGE // 2) == (3, 6)
+    assert (request.SHOWN_REFS, request.LONGEST_RANGE // 2) == (3, 3)
     assert PROPOSAL_ASKS == 3
     assert "at most three times" in PAGE
     assert f"the first {MAX_MERGES}." in PAGE

@@ -279,6 +279,23 @@ def test_a_union_that_comes_late_is_carried_through(tmp_path: Path) -> None:
     assert {r["name"] for r in by_table["npc_interactions"].records} == set(TOGETHER)
 
 
+def test_where_nobody_answers_a_registry_that_was_reconciled_is_not_undone(tmp_path: Path) -> None:
+    script = Duplicates(replies.answer(UNITED))
+    with ModelServer(script) as server, quick():
+        campaign = written(tmp_path, server.url)
+        run_steps(campaign)
+        before = documents(campaign)
+        script.given = [FAILING]
+        change(campaign, "speakers:", "gazetteer: {glossary: {ferry: a boat}}\nspeakers:")
+        run_steps(campaign)
+        assert documents(campaign) == before
+        script.given = [replies.answer(UNITED)]
+        assert all(o.accepted for o in run_steps(campaign))
+    assert documents(campaign) == before
+    assert state(campaign) == CURRENT
+    assert_whole(campaign)
+
+
 # --- what is kept, and what was paid -------------------------------------------------------------------------------
 
 

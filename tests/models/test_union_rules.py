@@ -28,6 +28,7 @@ from tests.reconcile.building import LOCATIONS, NOBODY, NPCS, asked, how, judged
 
 RULES = load(proposer.RULE_FILES)
 STATEMENTS = RULES.unions.statements
+INTRODUCTIONS = RULES.unions.introductions
 
 
 def proposed(
@@ -75,6 +76,16 @@ def test_each_statement(statement: str) -> None:
     assert stated(spoken(statement, second="“Greytown”"))
 
 
+@pytest.mark.parametrize("statement", INTRODUCTIONS)
+def test_each_introduction_needs_its_comma_or_an_article(statement: str) -> None:
+    sentence = spoken(statement)
+    assert stated(sentence)
+    assert stated(sentence, lane=NPCS)
+    assert not stated(sentence.replace(",", "")), "somebody calls somebody"
+    assert not stated(f"Then {sentence.replace(',', '')} over.", lane=NPCS)
+    assert stated(f"a {sentence.replace(',', '')}")
+
+
 @pytest.mark.parametrize("statement", [s for s in STATEMENTS if "{who}" in s])
 @pytest.mark.parametrize("who", ["they", "everyone", "the locals", "the old sailors", "old-timers", "people's mothers"])
 def test_whoever_calls_it_so(statement: str, who: str) -> None:
@@ -99,6 +110,15 @@ def test_four_words_are_not_who_calls_it_so(statement: str) -> None:
         "Let's pretend Stennet and Greytown are the same place.",
         "Stennet isn't another name for Greytown.",
         "Stennet, not better known as Greytown.",
+        "Stennet is also called Greytown?",
+        "Who says Stennet and Greytown are the same place?",
+        "I doubt that Stennet is also called Greytown.",
+        "I don't think Stennet is also called Greytown.",
+        "Stennet, which nobody calls Greytown.",
+        "Stennet, which no one calls Greytown.",
+        "Stennet, which you wouldn't call Greytown.",
+        "The brother of Stennet, also called Greytown.",
+        "Stennet, also called Greytown Voss.",
         "Stennet and Greytown.",
         "Stennet, Greytown",
         "From Stennet to Greytown.",
@@ -212,7 +232,7 @@ def test_no_name_and_no_text_stops_the_rules(first: str, second: str, text: str)
 @pytest.mark.parametrize("statement", ["A is great", "B is A", "A, B and A", "is"])
 def test_a_statement_without_both_names_is_refused(statement: str) -> None:
     with pytest.raises(ValidationError, match="must name A once, then B once"):
-        UnionRules(statements=(statement,), denials=(), others=())
+        UnionRules(statements=(statement,), introductions=(), denials=(), others=())
 
 
 def test_no_statement_stands_twice() -> None:
@@ -220,7 +240,7 @@ def test_no_statement_stands_twice() -> None:
 
 
 def test_without_denials_and_others_nothing_is_denied() -> None:
-    rules = UnionRules(statements=("A is B",), denials=(), others=())
+    rules = UnionRules(statements=("A is B",), introductions=(), denials=(), others=())
     assert rules.states("not x is y", (4, 5), (9, 10))
     assert not rules.other_pattern.search("another")
 

@@ -12,9 +12,11 @@ from notarius_assets.lanes.base import Candidate, Lane
 from notarius_assets.models.calls import Unwatched
 from notarius_assets.models.provider import RulesProvider
 from notarius_assets.pipeline import Pipeline, load
+from notarius_assets.reconcile.assessment import assess
 from notarius_assets.reconcile.declared import Decision, apart
-from notarius_assets.reconcile.merges import apply_declared
+from notarius_assets.reconcile.merges import apply_declared, apply_groups
 from notarius_assets.reconcile.nodes import Node, unite
+from notarius_assets.reconcile.request import Entry, ReconcileRequest
 from tests.four_lanes import STEPS
 from tests.reconcile.building import LOCATIONS, NPCS, candidate, made, node, nodes, separate, shape, silent, together
 
@@ -158,7 +160,7 @@ def test_a_decision_about_one_session_that_names_nobody_in_it_is_a_warning(tmp_p
     )
     question = question_of(pipeline, NPCS, PAIR, "hill-road/s01", silent(60))
     found = reconcile(NPCS, question, RulesProvider(), Unwatched())
-    assert [f"{w.code} {w.detail}" for w in found.warnings] == ["declared_record_not_found decision=1 form=1"]
+    assert [f"{w.code} {w.detail}" for w in found.warnings] == ["declared_record_not_found reconciliation=1 form=1"]
     assert found.merges == ()
 
 
@@ -236,3 +238,41 @@ def test_what_shows_to_contradict_only_in_a_session_stays_apart_and_is_told() ->
 
     assert sorted(n.name for n in left) == ["King", "Mara"]
     assert [(m.rule, m.refused) for m in merges] == [("declared", None), ("declared", "declared_apart")]
+
+
+CONTRADICTING = {
+    "by a chain": (
+        ["{lane: dnd/npcs, one: [Mara, King]}", "{lane: dnd/npcs, one: [King, Tamara]}", APART],
+        [("Mara", [1, 3]), ("Tamara", [2])],
+    ),
+    "by a unit": (
+        ["{lane: dnd/npcs, one: [Mara, Tamara]}", "{lane: dnd/npcs, apart: [{name: Mara, unit: 1}, Tamara]}"],
+        [("Mara", [1]), ("Tamara", [2]), ("King", [3])],
+    ),
+}
+
+
+@pytest.mark.parametrize(("entries", "expected"), CONTRADICTING.values(), ids=CONTRADICTING)
+def test_what_contradicts_only_when_it_is_applied_stays_apart_and_is_warned_of(
+    entries: list[str], expected: list[tuple[str, list[int]]], tmp_path: Path
+) -> None:
+    pipeline = written(tmp_path, *entries)
+    given = [*PAIR, candidate("King", 3, at=(1, 2))]
+    assert applied(pipeline, NPCS, given, "s01") == expected
+    question = question_of(pipeline, NPCS, given, "hill-road/s01", silent(60))
+    found = reconcile(NPCS, question, RulesProvider(), Unwatched())
+    assert [f"{w.code} {w.detail}" for w in found.warnings] == ["decisions_contradict unions=1"]
+    assert [m.refused for m in found.merges if m.refused] == ["declared_apart"]
+
+
+def test_what_stays_apart_is_not_united_through_name_and_first_evidence_either() -> None:
+    """A union that would take over the name and the anchor of a record it is kept apart from is refused."""
+    inn, other, tavern = node("the inn", 3), node("the inn", 9), node("the tavern", 3, at=(1, 5))
+    request = ReconcileRequest(LOCATIONS.key, "a/b", 1, (Entry("c001", tavern), Entry("c002", other)), silent(9))
+    proposal = {"groups": [{"members": ["c001", "c002"], "canonical": "c002"}]}
+    decision = separate(("the inn", 3), ("the inn", 9), lane=LOCATIONS)
+
+    left, (merge,) = apply_groups([inn, other, tavern], request, proposal, assess(proposal, request), [decision])
+
+    assert merge.refused == "declared_apart"
+    assert left == [inn, other, tavern]

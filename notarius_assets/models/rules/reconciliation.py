@@ -21,6 +21,7 @@ RULE_FILES = ("words", "common", "locations", "reconciliation")
 """What the proposers need loaded."""
 
 _WORD = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*")
+_GOES_ON = re.compile(r" [A-Z]")
 _FARTHEST = 60
 """Characters between two names of one statement."""
 
@@ -100,8 +101,10 @@ def _stated(request: ReconcileRequest, rules: Ruleset) -> Iterator[_Link]:
     # a name inside a hyphenated one is another name
     names = re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(map(re.escape, longest_first))})(?!-?\w)")
     for unit in request.units:
-        text = lower(fold(unit.text))
-        hits = list(names.finditer(text))
+        written = fold(unit.text)
+        text = lower(written)
+        # "Marta" of "Marta Voss" is not all of the name
+        hits = [h for h in names.finditer(text) if written.isupper() or not _GOES_ON.match(written, h.end())]
         for a, b in pairwise(hits):
             if a.group() == b.group() or b.start() - a.end() > _FARTHEST:
                 continue
