@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from notarius_assets.campaign import KnownName
 from notarius_assets.identity import comparison_name
 
 MAX_REFERENCE_BYTES = 1_048_576
@@ -13,11 +14,16 @@ MAX_REFERENCE_BYTES = 1_048_576
 
 
 class Registry:
-    """An accepted registry, in registry order. `digest` is the content digest it was published with."""
+    """An accepted registry, in registry order.
 
-    def __init__(self, records: Sequence[Mapping[str, Any]], digest: str) -> None:
+    `digest` is the content digest it was published with. `united` are the names that went into a record beside its own:
+    they are no part of the document, and rules find a record under them too.
+    """
+
+    def __init__(self, records: Sequence[Mapping[str, Any]], digest: str, united: Sequence[KnownName] = ()) -> None:
         self.records = tuple(records)
         self.digest = digest
+        self.united = tuple(united)
 
     @cached_property
     def _by_name(self) -> dict[str, Mapping[str, Any]]:

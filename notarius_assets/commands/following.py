@@ -105,7 +105,8 @@ class Following:
         for (end, reason), count in self._ends.items():
             by_end[end][reason or ""] += count
         said = [_end(end, by_end[end]) for end in WindowEnd if end in by_end]
-        kept = f"; {counted(self._from_cache, 'answer')} were there before" if self._from_cache else ""
+        was = "was" if self._from_cache == 1 else "were"
+        kept = f"; {counted(self._from_cache, 'answer')} {was} there before" if self._from_cache else ""
         out(f"{counted(sum(self._ends.values()), 'window')}: {', '.join(said)}{kept}.")
         if self._calls:
             out(f"{_used([c for _, c in self._calls])}.")

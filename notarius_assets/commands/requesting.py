@@ -79,9 +79,7 @@ def _say_what_comes_next(found: Planned, total: int, to: Path) -> None:
     elif ready:
         note("Next: `notarius run`; every answer it needs now is there.")
     for (key, table), sessions in held.items():
-        note(
-            f"Then export again: {key} waits for {table} of {counted(sessions, 'session')}, which is not accepted yet."
-        )
+        note(f"Then export again: {key} waits for {table} of {counted(sessions, 'session')}, which is not current yet.")
     if not total and not ready and not held and not found.unreadable:
         note("Nothing to ask: everything chosen is current.")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from notarius_assets.flow import fingerprints
+from notarius_assets.flow.inputs import united_names
 from notarius_assets.flow.workspace import Workspace
 from notarius_assets.lake.attempts import Attempt, State
 from notarius_assets.lake.manifest import Entry, Manifest
@@ -116,13 +117,14 @@ def _lane(workspace: Workspace, check: _Check, bound: BoundLane, units_digest: s
         if isinstance(source, Lane):
             upstream.append(source.table)
             entry = manifest.accepted.get(source.table)
-            registries[slot] = Registry((), entry.content_digest if entry else "")
+            united = united_names(workspace, source, entry, manifest.source_id) if entry else ()
+            registries[slot] = Registry((), entry.content_digest if entry else "", united)
         else:
             registries[slot] = source
     candidates = check.table(
         lane.candidates_table,
         fingerprints.candidates_code(workspace.pipeline, bound, workspace.model),
-        fingerprints.candidates_input(bound, units_digest, registries),
+        fingerprints.candidates_input(bound, units_digest, registries, workspace.model),
         upstream=tuple(upstream),
     )
     entry = manifest.accepted.get(lane.candidates_table)

@@ -53,8 +53,9 @@ def request(
 ) -> WindowRequest:
     """Return all that a provider may see of one chunk."""
     before, after = neighbours(chunk, units, limits)
-    projection = lane.slots[0].project(registries[lane.slots[0].name]) if lane.slots else None
-    return WindowRequest(lane.key, source_id, chunk.chunk_id, chunk.units, before, after, campaign, projection)
+    bound = registries[lane.slots[0].name] if lane.slots else None
+    projection = lane.slots[0].project(bound) if bound else None
+    return WindowRequest(lane.key, source_id, chunk.chunk_id, chunk.units, before, after, campaign, projection, bound)
 
 
 def chunk_result(lane: Lane, window: WindowRequest, answer: WindowAnswer) -> ChunkResult:

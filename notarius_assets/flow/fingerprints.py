@@ -72,9 +72,13 @@ def units_input(file_digest: str) -> Parts:
     return {"file": file_digest}
 
 
-def candidates_input(bound: BoundLane, units_digest: str, registries: Mapping[str, Registry]) -> Parts:
-    """Inputs of a candidates table: units and bound registries."""
-    return {UNITS: units_digest, **_registry_parts(bound, registries)}
+def candidates_input(bound: BoundLane, units_digest: str, registries: Mapping[str, Registry], model: Provider) -> Parts:
+    """Inputs of a candidates table: units and bound registries; for rules the names that were united in these, too."""
+    parts = {UNITS: units_digest, **_registry_parts(bound, registries)}
+    if model.name == "rules":
+        united = {slot: [[k.name, list(k.aliases)] for k in r.united] for slot, r in sorted(registries.items())}
+        parts |= {f"names united in {slot}": digest(names) for slot, names in united.items() if names}
+    return parts
 
 
 def lane_input(

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from notarius_assets.campaign import KnownName
 from notarius_assets.errors import NotariusError
 from notarius_assets.flow.documents import records_of
 from notarius_assets.flow.workspace import Workspace
+from notarius_assets.identity import comparison_name
 from notarius_assets.lake.attempts import State
 from notarius_assets.lake.manifest import Entry, Manifest
 from notarius_assets.lake.tables import CHUNKS, UNITS
@@ -112,7 +114,28 @@ def read_registry(workspace: Workspace, lane: Lane, entry: Entry, slot: str, sou
         raise BlockedError(f"other_source: {what} holds records of another session", next_step=anew)
     if content_digest(document) != entry.content_digest:
         raise BlockedError(f"{what} is changed: its file is not what was accepted", next_step=anew)
-    return Registry(records, entry.content_digest)
+    return Registry(records, entry.content_digest, united_names(workspace, lane, entry, source_id))
+
+
+def united_names(workspace: Workspace, lane: Lane, entry: Entry, source_id: str) -> tuple[KnownName, ...]:
+    """Return the names that were united in records of an accepted registry, with what is declared of each."""
+    made = workspace.store.accepted_attempt(source_id, lane.table)
+    if made is None or not made.made(entry):
+        return ()
+    campaign = workspace.pipeline.references
+    declared = {comparison_name(k.name): k.forms for k in (*campaign.npcs, *campaign.locations)}
+    forms: dict[str, dict[str, None]] = {}
+    for merge in made.merges:
+        if merge["name"]:
+            names = [merge["name"], *(m["name"] for m in merge["members"])]
+            known = [form for name in names for form in (name, *declared.get(comparison_name(name), ()))]
+            forms.setdefault(merge["name"], {}).update(dict.fromkeys(known))
+    # a union of one name alone tells nothing new
+    return tuple(
+        KnownName(name, tuple(f for f in known if f != name))
+        for name, known in sorted(forms.items())
+        if len({comparison_name(form) for form in known}) > 1
+    )
 
 
 def candidates_of(lane: Lane, rows: pa.Table) -> list[Candidate]:

@@ -94,7 +94,7 @@ def reconcile(lane: Lane, question: Question, model: Provider, watch: Watch) -> 
     """Have duplicate groups proposed and apply the safe ones; without a usable proposal the nodes stand as they are."""
     nodes: list[Node] = list(question.nodes)
     merges = list(question.declared)
-    warnings = _unfound(question)
+    warnings = [*_unfound(question), *_undivided(question)]
     contradicted = sum(m.refused is not None for m in question.declared)
     if contradicted:
         warnings.append(Finding("decisions_contradict", detail=f"unions={contradicted}"))
@@ -135,6 +135,18 @@ def _unfound(question: Question) -> list[Finding]:
         if decision.session
         for at, form in enumerate(decision.forms)
         if not any(form.fits(atom) for atom in atoms)
+    ]
+
+
+def _undivided(question: Question) -> list[Finding]:
+    """Warn of records that are to stay apart and were proposed as one: what a window unites nothing divides."""
+    atoms = [atom for node in question.nodes for atom in node.atoms]
+    return [
+        Finding("candidate_not_divided", detail=f"reconciliation={decision.entry} unit={atom.refs[0].start_unit_id}")
+        for decision in question.decisions
+        if not decision.are_one
+        for atom in atoms
+        if sum(form.fits(atom) for form in set(decision.forms)) > 1
     ]
 
 

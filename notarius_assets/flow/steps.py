@@ -255,7 +255,7 @@ def run_candidates(workspace: Workspace, bound: BoundLane, source_id: str, run_i
     rows_json = [{**c.record, "chunk_id": c.chunk_id, "position": c.position} for c in extraction.candidates]
     table = candidates_table(lane)
     rows = record_rows(table, source_id, rows_json)
-    parts = fingerprints.candidates_input(bound, inputs.units_entry.content_digest, inputs.registries)
+    parts = fingerprints.candidates_input(bound, inputs.units_entry.content_digest, inputs.registries, model)
     attempt = trial.ended(
         State.REJECTED if extraction.reasons else State.ACCEPTED,
         parts,

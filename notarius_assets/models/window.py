@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from notarius_assets.campaign import CampaignReferences
+from notarius_assets.references import Registry
 from notarius_assets.transcripts.model import Unit
 
 
@@ -16,7 +17,8 @@ class WindowRequest:
     """All a provider may see of one chunk in one lane.
 
     `units` may be cited; `before` and `after` are neighbours shown as context and may not. `registry` is the
-    projection of the bound registry in registry order: names, or `{id, name}`; None where the lane binds none.
+    projection of the bound registry in registry order: names, or `{id, name}`; None where the lane binds none. `bound`
+    is that registry itself: rules may look at its evidence and at the names united in it; no prompt shows it.
     """
 
     lane: str
@@ -27,6 +29,7 @@ class WindowRequest:
     after: tuple[Unit, ...]
     campaign: CampaignReferences
     registry: tuple[str, ...] | tuple[Mapping[str, str], ...] | None = None
+    bound: Registry | None = None
 
 
 class WindowEnd(StrEnum):

@@ -105,7 +105,9 @@ def apply_groups(
         if isinstance(group, RefusedGroup):
             refused = group.reason
         else:
-            made = unite(members, request.by_key[group.canonical])
+            # a name that the owner decided stands
+            declared = next((m for m in members if m.parts), None)
+            made = unite(members, declared or request.by_key[group.canonical])
             others = [n for n in left if n not in members]
             # who would be one with it by name and first evidence is in the group too
             twins = [n for n in others if (n.comparison, n.refs[0]) == (made.comparison, made.refs[0])]

@@ -71,7 +71,7 @@ def test_parts_of_the_fingerprints(campaign: CampaignFactory) -> None:
     assert said[7:] == [
         set(fingerprints.units_input("")),
         set(fingerprints.chunks_input("")),
-        {"transcript_units", "reference <slot>"},
+        {"transcript_units", "reference <slot>", "names united in <slot>"},
         {"transcript_units", "reference <slot>", "decisions of the session"},
     ]
 

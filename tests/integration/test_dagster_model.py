@@ -142,10 +142,11 @@ def test_a_session_is_made_and_its_windows_are_asked_once(played: Played) -> Non
         assert len(materializations(played.ui, table, ONE)) == 2, table
     assert set(played.ui.campaign.open().store.manifest(ONE).accepted) == set(TABLES)
     # the second session: one window asked twice, and the lane after it not at all
-    assert played.asked_first == 2 * WINDOWS + WINDOWS + 1
+    assert played.asked_first == 2 * WINDOWS + 1 + WINDOWS + 1
     asked = Counter((c["source_id"], c["lane"]) for c in calls(played.ui.campaign))
     assert asked == {
-        (ONE, "dnd/npcs"): WINDOWS,
+        # and once for the duplicates of the registry
+        (ONE, "dnd/npcs"): WINDOWS + 1,
         (ONE, "dnd/npc-interactions"): WINDOWS,
         (TWO, "dnd/npcs"): WINDOWS + 1,
     }
@@ -153,7 +154,11 @@ def test_a_session_is_made_and_its_windows_are_asked_once(played: Played) -> Non
 
 def test_the_candidates_tell_what_the_model_was_asked_and_what_it_cost(played: Played) -> None:
     first, _ = played.candidates
-    paid = [c["usage"] for c in calls(played.ui.campaign) if c["source_id"] == ONE and c["lane"] == "dnd/npcs"]
+    paid = [
+        c["usage"]
+        for c in calls(played.ui.campaign)
+        if c["source_id"] == ONE and c["lane"] == "dnd/npcs" and c["chunk_id"]
+    ]
     assert (first["model_calls"], first["answers_from_cache"], first["windows_done"]) == (WINDOWS, 0, WINDOWS)
     # the list price of the default model, in dollars a million tokens
     prices = {"input": 0.10, "cache_write": 0.125, "cache_read": 0.01, "output": 0.50}

@@ -121,3 +121,30 @@ def test_what_the_rules_find_in_the_example(example: Workspace, capfd: pytest.Ca
     assert sum(u["wrong"] for u in found["unions"]) == 0
     for layer in ("interactions_kind", "occurrences_kind"):
         assert found["total"][layer]["f1"] > found["total"][layer]["constant_kind_f1"]
+
+
+def test_rules_find_a_record_under_every_name_that_was_united_in_it(example: Workspace) -> None:
+    seen = asked(
+        example,
+        "SELECT DISTINCT unit_id FROM npc_interaction_evidence WHERE session = 'session-02' AND name = 'Hesper Vale'",
+    )
+    assert {(7,), (205,)} <= set(seen), "as the Grey Widow, and as Hesper Vale"
+    planned = asked(
+        example,
+        "SELECT count(*) FROM location_occurrences WHERE session = 'session-02' AND name = 'Vessel Point Light' "
+        "AND kind = 'planned'",
+    )
+    assert planned > [(0,)], "they plan to go to the Candle"
+
+
+def test_of_two_places_of_one_name_the_nearest_is_meant(example: Workspace) -> None:
+    far = asked(
+        example,
+        "SELECT o.session, o.name, o.first_unit_id FROM location_occurrences AS o JOIN locations AS mine "
+        "ON (mine.campaign, mine.session, mine.id) = (o.campaign, o.session, o.location_id) "
+        "JOIN locations AS other ON (other.campaign, other.session, other.comparison_name) "
+        "= (o.campaign, o.session, o.comparison_name) AND other.id <> mine.id "
+        "WHERE list_contains([r.start_unit_id for r in other.source_refs], o.first_unit_id) "
+        "AND NOT list_contains([r.start_unit_id for r in mine.source_refs], o.first_unit_id)",
+    )
+    assert far == []

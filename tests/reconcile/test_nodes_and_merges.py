@@ -260,12 +260,12 @@ def test_a_row_names_the_record_also_where_another_has_its_name_and_evidence() -
     assert row["record_id"] == location_id("the tavern", SOURCE, 10, 10)
 
 
-def test_a_declared_union_that_a_proposal_renames_still_names_its_record() -> None:
+def test_the_name_of_a_declared_union_stands_whatever_is_proposed() -> None:
     found = reconciled(NPCS, PEOPLE, [group("c001", "c003", canonical="c003")], [together("Marta", "the Needle")])
     declared, proposed = rows(found, NPCS)
     assert (declared["rule"], declared["name"]) == ("declared", "Marta")
-    assert (proposed["rule"], proposed["name"]) == ("proposed", "Wenna")
-    assert declared["record_id"] == proposed["record_id"] == npc_id("Wenna", SOURCE)
+    assert (proposed["rule"], proposed["name"]) == ("proposed", "Marta")
+    assert declared["record_id"] == proposed["record_id"] == npc_id("Marta", SOURCE)
 
 
 def test_a_refused_group_is_a_row_with_its_own_json() -> None:

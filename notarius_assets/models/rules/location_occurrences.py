@@ -24,7 +24,10 @@ def propose(request: WindowRequest, rules: Ruleset) -> dict[str, Any]:
     who = roles(request, rules.table)
     lines = read(request.units, who.dms, True)
     reader = stays.Reader(lines, spans.seated(lines, who), rules.table, rules.stays)
-    found = place_sightings.find(lines, registry, request.campaign, rules)
+    bound = request.bound
+    known = (*request.campaign.locations, *(bound.united if bound else ()))
+    evidence = {r["id"]: refs_of(r) for r in bound.records} if bound else None
+    found = place_sightings.find(lines, registry, known, rules, evidence)
     records = []
     for position, record in enumerate(registry):
         for stay in stays.divide(found.get(record["id"], ()), reader):
@@ -39,6 +42,11 @@ def propose(request: WindowRequest, rules: Ruleset) -> dict[str, Any]:
             records.append((cited, position, stays.KINDS.index(stay.kind), answer))
     records.sort(key=lambda r: (r[0][0], r[1], r[2], r[0]))
     return {"occurrences": [answer for *_, answer in records]}
+
+
+def refs_of(record: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Return the unit ranges of a durable record."""
+    return [(ref["start_unit_id"], ref["end_unit_id"]) for ref in record["source_refs"]]
 
 
 def _complete(record: Mapping[str, Any]) -> bool:

@@ -23,12 +23,13 @@ def propose(request: WindowRequest, rules: Ruleset) -> dict[str, Any]:
     record names the NPC.
     """
     registry = tuple(name for name in request.registry or () if isinstance(name, str))
+    known = (*request.campaign.npcs, *(request.bound.united if request.bound else ()))
     deeds = rules.deeds
     who = roles(request, rules.table)
     lines = read(request.units, who.dms, True)
     seated = spans.seated(lines, who)
     stage = scenes.stage(lines, rules.table, deeds)
-    seen = sightings.find(lines, registry, request.campaign, seated, rules)
+    seen = sightings.find(lines, registry, known, seated, rules)
     found = passages.moments(seen, lines, stage, deeds)
     divided = {name: passages.divide(found[name], stage, deeds) for name in registry if name in seen}
     fighters = sides.weigh(divided, lines, deeds)

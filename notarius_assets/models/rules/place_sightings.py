@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from notarius_assets.campaign import CampaignReferences
+from notarius_assets.campaign import KnownName
 from notarius_assets.identity import comparison_name
 from notarius_assets.models.rules import place_labels
 from notarius_assets.models.rules.forms import Form, FormIndex, is_proper, keys_of
@@ -30,19 +30,41 @@ class PlaceSighting:
 
 
 def find(
-    lines: Sequence[Line], registry: Sequence[Mapping[str, str]], campaign: CampaignReferences, rules: Ruleset
+    lines: Sequence[Line],
+    registry: Sequence[Mapping[str, str]],
+    known: Sequence[KnownName],
+    rules: Ruleset,
+    evidence: Mapping[str, Sequence[tuple[int, int]]] | None = None,
 ) -> dict[str, list[PlaceSighting]]:
-    """Return the sightings of every record of the registry, by its id and in order of lines."""
-    named = _Names(registry, campaign, rules)
+    """Return the sightings of every record of the registry, by its id and in order of lines.
+
+    `known` are other forms of names; of two entries of one name the later holds. `evidence` has the unit ranges that
+    identify each record: of several records of one name the nearest is meant.
+    """
+    named = _Names(registry, known, rules)
     found = named.sightings(lines, rules)
-    return _shared_out(found, registry)
+    if evidence is None:
+        return _shared_out(found, registry)
+    bearers: defaultdict[str, list[str]] = defaultdict(list)
+    for record in registry:
+        bearers[comparison_name(record["name"])].append(record["id"])
+    out: dict[str, list[PlaceSighting]] = {}
+    for sighting in found:
+        unit = lines[sighting.line].unit_id
+        out.setdefault(min(bearers[sighting.place], key=lambda i: _distance(evidence[i], unit)), []).append(sighting)
+    return out
+
+
+def _distance(ranges: Sequence[tuple[int, int]], unit: int) -> tuple[int, bool]:
+    """Return how far a unit is from evidence; what was identified before goes before what comes later."""
+    return min((max(start - unit, unit - end, 0), start > unit) for start, end in ranges)
 
 
 class _Names:
     """The forms of the registry's names: comparison name of a record by form and by label."""
 
-    def __init__(self, registry: Sequence[Mapping[str, str]], campaign: CampaignReferences, rules: Ruleset) -> None:
-        aliases = {comparison_name(form): known.forms for known in campaign.locations for form in known.forms}
+    def __init__(self, registry: Sequence[Mapping[str, str]], known: Sequence[KnownName], rules: Ruleset) -> None:
+        aliases = {comparison_name(form): k.forms for k in known for form in k.forms}
         forms: list[Form] = []
         self.labels: dict[tuple[str, ...], str] = {}
         heads: defaultdict[str, list[str]] = defaultdict(list)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from notarius_assets.campaign import CampaignReferences
+from notarius_assets.campaign import KnownName
 from notarius_assets.identity import comparison_name
 from notarius_assets.models.rules.forms import Form, FormIndex, Hit, is_proper, keys_of
 from notarius_assets.models.rules.ruleset import Ruleset
@@ -22,10 +22,13 @@ class Sighting:
 
 
 def find(
-    lines: Sequence[Line], registry: Sequence[str], campaign: CampaignReferences, seated: frozenset[str], rules: Ruleset
+    lines: Sequence[Line], registry: Sequence[str], known: Sequence[KnownName], seated: frozenset[str], rules: Ruleset
 ) -> dict[str, list[Sighting]]:
-    """Return the sightings of every registry name, by name and in order of lines."""
-    index = FormIndex(_forms(registry, campaign, seated, rules))
+    """Return the sightings of every registry name, by name and in order of lines.
+
+    `known` are other forms of names; of two entries of one name the later holds.
+    """
+    index = FormIndex(_forms(registry, known, seated, rules))
     by_name: dict[str, dict[int, list[Hit]]] = defaultdict(lambda: defaultdict(list))
     for hit in index.hits(lines):
         if _meant(hit, lines, rules):
@@ -49,10 +52,8 @@ def _meant(hit: Hit, lines: Sequence[Line], rules: Ruleset) -> bool:
     return previous.key in rules.table.pointers or previous.possessive
 
 
-def _forms(registry: Sequence[str], campaign: CampaignReferences, seated: frozenset[str], rules: Ruleset) -> list[Form]:
-    aliases: Mapping[str, tuple[str, ...]] = {
-        comparison_name(form): known.forms for known in campaign.npcs for form in known.forms
-    }
+def _forms(registry: Sequence[str], known: Sequence[KnownName], seated: frozenset[str], rules: Ruleset) -> list[Form]:
+    aliases: Mapping[str, tuple[str, ...]] = {comparison_name(form): k.forms for k in known for form in k.forms}
     forms: list[Form] = []
     parts: Counter[tuple[str, ...]] = Counter()
     wanted: list[tuple[str, tuple[str, ...]]] = []
