@@ -207,10 +207,8 @@ def _bind(lines: Lines, file: PipelineFile, known: Mapping[str, Lane]) -> tuple[
                     lane=lane,
                     step=step.name,
                     bindings=_bindings(at, lane, section, earlier, known),
-                    extraction=_chain(at, Boundary.EXTRACTION, section.validators.extraction, lane.extraction),
-                    normalization=_chain(
-                        at, Boundary.NORMALIZATION, section.validators.normalization, lane.normalization
-                    ),
+                    extraction=_chain(at, lane, Boundary.EXTRACTION, section.validators.extraction),
+                    normalization=_chain(at, lane, Boundary.NORMALIZATION, section.validators.normalization),
                     allow=Allow(allow.unanswered_share, allow.rejected_share),
                 )
             )
@@ -328,9 +326,8 @@ def _wrong(producer: Lane, record: Mapping[str, Any], ids: Set[str], sources: Se
     return None
 
 
-def _chain(
-    at: _Place, boundary: Boundary, keys: Sequence[str] | None, default: tuple[Validator, ...]
-) -> tuple[Validator, ...]:
+def _chain(at: _Place, lane: Lane, boundary: Boundary, keys: Sequence[str] | None) -> tuple[Validator, ...]:
+    default = lane.extraction if boundary is Boundary.EXTRACTION else lane.normalization
     if keys is None:
         return default
     where = at("validators", str(boundary))
@@ -340,6 +337,11 @@ def _chain(
             raise ConfigurationError(
                 f"{at('validators', str(boundary), n)}: unknown {boundary} validator {key!r}",
                 next_step=f"use one of {', '.join(sorted(known))}",
+            )
+        if known[key].of_kinds and not lane.kinds:
+            raise ConfigurationError(
+                f"{at('validators', str(boundary), n)}: {key!r} compares kinds, which records of {lane.key!r} have not",
+                next_step="leave it out",
             )
     if len(set(keys)) != len(keys):
         raise ConfigurationError(f"{where}: a validator is named twice", next_step="name each once")

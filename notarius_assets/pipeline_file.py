@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from notarius_assets.errors import ConfigurationError
+from notarius_assets.identity import comparison_name
 from notarius_assets.models.settings import Access, Settings
 from notarius_assets.reconcile.declared import Form
 
@@ -36,7 +37,14 @@ def server_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def _named(text: str) -> str:
+    if not comparison_name(text):
+        raise ValueError("a name can't be blank")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1)]
+Name = Annotated[Text, AfterValidator(_named)]
 Owner = Annotated[str, AfterValidator(_owner)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -50,14 +58,14 @@ class SpeakersSection(_Closed):
 
     dm: list[Text] = []
     players: dict[Text, Text] = {}
-    party: list[Text] = []
+    party: list[Name] = []
 
 
 class KnownNameSection(_Closed):
     """A known name with its other forms."""
 
-    name: Text
-    aliases: list[Text] = []
+    name: Name
+    aliases: list[Name] = []
 
 
 class GazetteerSection(_Closed):
@@ -65,7 +73,7 @@ class GazetteerSection(_Closed):
 
     npcs: list[KnownNameSection] = []
     locations: list[KnownNameSection] = []
-    glossary: dict[Text, Text] = {}
+    glossary: dict[Name, Text] = {}
 
 
 class RecordFormSection(_Closed):

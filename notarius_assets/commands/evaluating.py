@@ -37,7 +37,9 @@ def run(workspace: Workspace, golds: Sequence[str], *, kinds: bool, as_json: boo
     related: list[tuple[str, float]] = []
     united: list[tuple[str, str, Unions]] = []
     for given in golds:
-        path, _, named = given.partition("=")
+        # a path may hold the sign itself
+        path, _, named = (given, "", "") if Path(given).exists() else given.rpartition("=")
+        path = path or given
         gold = load_gold(Path(path))
         source_id = _session(workspace, Path(path), gold, named)
         prediction = _prediction(workspace, source_id, gold)

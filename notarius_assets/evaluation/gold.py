@@ -17,6 +17,10 @@ from notarius_assets.evaluation.records import Records, by_layer, first_problem
 _NEXT = "correct it as docs/reference/evaluation.md describes"
 
 
+MOST_TURNS = 1_000_000
+"""Turns of the longest transcript that a gold file may be of."""
+
+
 class Gold(Records):
     """A gold file read. Fields it does not know (readers, notes, …) are kept and ignored.
 
@@ -44,6 +48,8 @@ class Gold(Records):
     def _forward(cls, span: tuple[int, int]) -> tuple[int, int]:
         if span[0] > span[1]:
             raise PydanticCustomError("reversed", "the last turn stands before the first")
+        if span[1] - span[0] >= MOST_TURNS:
+            raise PydanticCustomError("wide", "more than {most} turns are no transcript", {"most": f"{MOST_TURNS:,}"})
         return span
 
     @property

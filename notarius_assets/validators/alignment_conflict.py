@@ -33,4 +33,5 @@ EXTRACTION = Validator(
     Severity.ERROR,
     "No NPC is ally and opponent with identical evidence; of such a pair both are rejected.",
     check,
+    of_kinds=True,
 )

@@ -129,7 +129,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """A rule of one boundary. `required` rules can't be left out of an explicit list: later code relies on them."""
+    """A rule of one boundary. `required` rules can't be left out of an explicit list: later code relies on them.
+
+    One that is `of_kinds` compares the kinds of records, so it is for lanes that have some.
+    """
 
     key: str
     boundary: Boundary
@@ -138,6 +141,7 @@ class Validator:
     description: str
     check: Callable[[View, Context], Iterable[Finding]]
     required: bool = False
+    of_kinds: bool = False
 
     @property
     def blocking(self) -> bool:

@@ -38,4 +38,5 @@ NORMALIZATION = Validator(
     Severity.WARN,
     "No two records of one name and different kinds cite the same unit. A hint; it never blocks.",
     check,
+    of_kinds=True,
 )

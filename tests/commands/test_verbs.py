@@ -249,6 +249,11 @@ def test_evaluate_on_the_example(tmp_path: Path) -> None:
     assert ended.code == 0, ended
     assert "Share of records whose evidence says the name" in ended.out
     assert notarius("evaluate", f"{gold}=session-04", "--json", *given).code == 0
+    odd = tmp_path / "a=b" / "session-04.gold.json"
+    odd.parent.mkdir()
+    odd.write_bytes(Path(gold).read_bytes())
+    for named in (str(odd), f"{odd}=session-04"):
+        assert notarius("evaluate", named, "--json", *given).code == 0
     assert "nope.json" in one_line(notarius("evaluate", "nope.json", *given), 2)
 
 

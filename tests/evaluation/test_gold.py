@@ -52,6 +52,7 @@ def test_a_gold_file_is_read(tmp_path: Path) -> None:
         ({"source": ""}, "source: "),
         ({"range": [9, 3]}, "range: the last turn stands before the first"),
         ({"range": [9]}, "range[1]: "),
+        ({"range": [1, 10**30]}, "range: more than 1,000,000 turns are no transcript"),
         ({"npcs": {}}, "npcs: "),
         ({"npcs": ["Odo"]}, "npcs[0]: "),
         ({"npcs": [{"refs": [[1, 2]]}]}, "npcs[0].name: "),

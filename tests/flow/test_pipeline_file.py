@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from notarius_assets.errors import ConfigurationError
 from notarius_assets.identity import npc_id
 from notarius_assets.lanes import BUILT_IN
 from notarius_assets.lanes.codec import encode
 from notarius_assets.pipeline import load
 from notarius_assets.references import MAX_REFERENCE_BYTES, Registry
-from tests.conftest import STEPS
+from tests.conftest import STEPS, CampaignFactory
 from tests.robustness.support import names, notarius
 
 GOOD = (
@@ -190,3 +191,35 @@ def test_a_malformed_static_registry_is_refused_at_load(tmp_path: Path, malform:
     assert "pipeline.yaml:13: steps[1].lanes[0].references.npcs:" in ended.err
     assert "npcs.json" in ended.err
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("lane", "boundary", "keys", "key"),
+    [
+        ("dnd/locations", "extraction", "shape, source_ranges, coverage, alignment_conflict", "alignment_conflict"),
+        ("dnd/locations", "normalization", "shape, source_ranges, kind_overlap", "kind_overlap"),
+        ("dnd/npcs", "extraction", "shape, source_ranges, coverage, alignment_conflict", "alignment_conflict"),
+    ],
+)
+def test_a_validator_of_kinds_is_for_lanes_that_have_some(
+    lane: str, boundary: str, keys: str, key: str, campaign: CampaignFactory
+) -> None:
+    steps = f"steps: [{{name: one, lanes: [{{lane: {lane}, validators: {{{boundary}: [{keys}]}}}}]}}]\n"
+
+    with pytest.raises(ConfigurationError, match=f"'{key}' compares kinds, which records of '{lane}' have not"):
+        campaign(steps=steps).open()
+
+
+@pytest.mark.parametrize(
+    "blank",
+    ["gazetteer: {locations: [{name: ' '}]}", "gazetteer: {glossary: {'\\u200b': x}}", "speakers: {party: ['']}"],
+)
+def test_a_blank_name_is_no_declaration(blank: str, campaign: CampaignFactory) -> None:
+    made = campaign()
+    text = made.pipeline.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith(blank.partition(":")[0] + ":")]
+    quoted = blank.replace("'\\u200b'", '"\\u200b"')
+    made.pipeline.write_text("\n".join([*lines, quoted, ""]), encoding="utf-8")
+
+    with pytest.raises(ConfigurationError):
+        made.open()
