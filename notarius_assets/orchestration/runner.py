@@ -20,7 +20,13 @@ from notarius_assets.orchestration.instance import open_instance
 from notarius_assets.orchestration.names import HISTORY, LAUNCHER_TAG, QUIET, Names
 from notarius_assets.transcripts.sessions import SessionFile
 
-_UNFINISHED = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.CANCELING]
+_UNFINISHED = [
+    # killed between the two, a run stands as one that nobody has begun
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 @dataclass(frozen=True, slots=True)
