@@ -62,12 +62,11 @@ def _warnings(made: Attempt | None) -> tuple[Finding, ...]:
 def _candidates(workspace: Workspace, bound: BoundLane, source_id: str) -> Audited:
     lane, store = bound.lane, workspace.store
     rows = store.read(store.manifest(source_id).accepted[lane.candidates_table]).to_pylist()
-    fields = [f for f in lane.response_item.model_fields if f != "ranges"]
     items = []
     for n, row in enumerate(rows):
         record: Record = {**{f: row[f] for f in lane.candidate_fields}, "source_refs": row["source_refs"]}
         ranges = [{"start": r["start_unit_id"], "end": r["end_unit_id"]} for r in row["source_refs"]]
-        answer = {**{f: row[f] for f in fields}, "ranges": ranges}
+        answer = {**{f: row[f] for f in lane.answer_fields}, "ranges": ranges}
         items.append(Item(n, record, answer, row["chunk_id"], row["position"]))
     made = store.accepted_attempt(source_id, lane.candidates_table)
     windows = tuple(

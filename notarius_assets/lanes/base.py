@@ -121,10 +121,14 @@ class Lane:
     media_type: str = field(default="application/json")
 
     @property
+    def answer_fields(self) -> tuple[str, ...]:
+        """The fields of an answer, without the evidence."""
+        return tuple(f for f in self.response_item.model_fields if f != "ranges")
+
+    @property
     def candidate_fields(self) -> tuple[str, ...]:
         """The fields of a candidate in its table, without the evidence."""
-        answered = (f for f in self.response_item.model_fields if f != "ranges")
-        return ("id", *answered) if self.candidates_have_ids else tuple(answered)
+        return ("id", *self.answer_fields) if self.candidates_have_ids else self.answer_fields
 
     def to_record(self, answer: Mapping[str, Any], source_id: str) -> Record:
         """Map an answer of the right shape to durable fields; the source is attached here, never by the model."""

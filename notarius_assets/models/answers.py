@@ -13,6 +13,7 @@ from typing import Any
 
 from notarius_assets.files import TEMPORARY_PREFIX, write_atomically
 from notarius_assets.models.messages import NOTHING_USED, Usage
+from notarius_assets.models.parsing import refuse_constant
 from notarius_assets.models.window import is_response
 
 _HEX = frozenset("0123456789abcdef")
@@ -31,10 +32,6 @@ class Answer:
     usage: Usage = NOTHING_USED
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
 class Answers:
     """The answer cache below one folder, shared by every run, session and process of a home."""
 
@@ -48,7 +45,7 @@ class Answers:
     def get(self, fingerprint: str, root: str) -> Answer | None:
         """Return a kept answer; None where there is none, or where somebody has damaged the file."""
         try:
-            found = json.loads(self.path(fingerprint).read_bytes(), parse_constant=_refuse)
+            found = json.loads(self.path(fingerprint).read_bytes(), parse_constant=refuse_constant)
             payload = found["payload"]
             used = found.get("usage") or {}
             usage = Usage(*(used.get(f.name) or 0 for f in fields(Usage)))

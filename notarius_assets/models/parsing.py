@@ -58,7 +58,7 @@ def _depth(value: object) -> int:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects of a text."""
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=refuse_constant, parse_float=_finite)
     at = text.find("{")
     left = MAX_READ_AGAIN
     while at != -1 and left > 0:
@@ -89,5 +89,6 @@ def _finite(number: str) -> float:
     return found
 
 
-def _refuse(constant: str) -> None:
+def refuse_constant(constant: str) -> None:
+    """Raise ValueError for what Python's decoder takes and JSON has not: NaN and the infinities."""
     raise _NotStrictJsonError(f"{constant} is no JSON")
